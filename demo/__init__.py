@@ -1,0 +1,1 @@
+"""The live demonstration of citestream; the package itself does not know it."""
