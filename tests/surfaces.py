@@ -1,0 +1,135 @@
+"""Ways to drive the package over an answer; it knows no case and no cut.
+
+A surface takes chunks, passages and a filter's options, and gives what a
+reader and a caller end up with. To add one, write a function of the same
+shape and name it in `SURFACES`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from citestream import CitationFilter, CitationStream, check_citations, filter_text
+from citestream.events import Citation, Summary, Text
+from citestream.passages import Passages
+
+__all__ = [
+    "SURFACES",
+    "Outcome",
+    "Surface",
+    "run_check",
+    "run_filter",
+    "run_filter_text",
+    "run_stream",
+    "score",
+]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of an answer, compared as a whole."""
+
+    visible: str
+    """What the reader sees, joined."""
+    summary: Summary
+
+
+Surface: TypeAlias = Callable[[Sequence[str], Passages, Mapping[str, Any]], Outcome]
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """All that a filter said, its events joined where a cut parts them."""
+
+    visible: str
+    citations: list[Citation]
+    summary: Summary
+
+
+def drive(
+    chunks: Sequence[str], passages: Passages | int, options: Mapping[str, Any] = {}
+) -> Filtered:
+    """Feed a filter, and check what holds of its events whatever the answer is."""
+    filter_ = CitationFilter(passages, **options)
+    events: list[Text | Citation | Summary] = []
+    for chunk in chunks:
+        events += filter_.feed(chunk)
+    events += filter_.finish()
+    summary = events.pop()
+    assert isinstance(summary, Summary)
+    pieces: list[str] = []
+    citations: list[Citation] = []
+    length = 0
+    for event in events:
+        assert not isinstance(event, Summary), "a summary before the end"
+        if isinstance(event, Citation):
+            assert event.start == length, (event, length)
+            assert event.end == length + len(event.text), (event, length)
+            citations.append(event)
+        else:
+            assert event.text, "a text event without text"
+        pieces.append(event.text)
+        length += len(event.text)
+    assert filter_.held == "", "text is held after the end"
+    return Filtered("".join(pieces), citations, summary)
+
+
+def run_filter(
+    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
+) -> Outcome:
+    filtered = drive(chunks, passages, options)
+    return Outcome(filtered.visible, filtered.summary)
+
+
+def run_check(
+    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
+) -> Outcome:
+    """Check the whole answer at once: the cut cannot matter here."""
+    checked = check_citations("".join(chunks), passages, **options)
+    summary = checked.summary
+    assert checked.cited == list(summary.cited)
+    assert checked.invalid == list(summary.invalid)
+    assert checked.unused == list(summary.unused)
+    assert checked.grounded is summary.grounded
+    return Outcome(checked.answer, summary)
+
+
+def run_filter_text(
+    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
+) -> Outcome:
+    texts = filter_text(iter(chunks), passages, **options)
+    visible = "".join(texts)
+    assert texts.summary is not None
+    return Outcome(visible, texts.summary)
+
+
+def run_stream(
+    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
+) -> Outcome:
+    async def source() -> AsyncIterator[str]:
+        for chunk in chunks:
+            yield chunk
+
+    async def read() -> Outcome:
+        stream = CitationStream(source(), passages, **options)
+        visible = "".join([text async for text in stream.text()])
+        assert stream.summary is not None
+        return Outcome(visible, stream.summary)
+
+    return asyncio.run(read())
+
+
+SURFACES: dict[str, Surface] = {
+    "filter": run_filter,
+    "check": run_check,
+    "filter_text": run_filter_text,
+    "stream": run_stream,
+}
+
+
+def score(summary: Summary) -> dict[str, Any]:
+    """Give the summary as the JSON every surface sends, for messages a person can read."""
+    return summary.to_dict()
