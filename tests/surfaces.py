@@ -77,16 +77,12 @@ def drive(
     return Filtered("".join(pieces), citations, summary)
 
 
-def run_filter(
-    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
-) -> Outcome:
+def run_filter(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
     filtered = drive(chunks, passages, options)
     return Outcome(filtered.visible, filtered.summary)
 
 
-def run_check(
-    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
-) -> Outcome:
+def run_check(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
     """Check the whole answer at once: the cut cannot matter here."""
     checked = check_citations("".join(chunks), passages, **options)
     summary = checked.summary
@@ -106,9 +102,7 @@ def run_filter_text(
     return Outcome(visible, texts.summary)
 
 
-def run_stream(
-    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
-) -> Outcome:
+def run_stream(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
     async def source() -> AsyncIterator[str]:
         for chunk in chunks:
             yield chunk
