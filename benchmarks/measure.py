@@ -1,0 +1,60 @@
+"""How a benchmark measures and what a row of the table is; it knows no filter.
+
+Times of two machines, or of one machine on two days, do not compare. So every
+figure is a ratio: both sides run in turn, round after round, and the quickest
+round of each counts, since whatever disturbs a round only makes it slower.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Row", "alternate", "at_least", "at_most"]
+
+ROUNDS = 15
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    what: str
+    """What was measured, and against what."""
+    measured: str
+    """The figure, with its unit or `x`."""
+    bar: str = ""
+    """What it should be, where there is a bar."""
+    kept: bool | None = None
+    """Whether it is; `None` where there is no bar."""
+
+
+def at_most(what: str, measured: float, bar: float, unit: str = "x") -> Row:
+    """Return the row of a figure that should not be larger than its bar."""
+    return Row(what, f"{measured:,.3g}{unit}", f"≤ {bar:g}{unit}", measured <= bar)
+
+
+def at_least(what: str, measured: float, bar: float, unit: str = "x") -> Row:
+    """Return the row of a figure that should not be smaller than its bar."""
+    return Row(what, f"{measured:,.3g}{unit}", f"≥ {bar:g}{unit}", measured >= bar)
+
+
+def alternate(runs: Sequence[Callable[[], object]], rounds: int = ROUNDS) -> list[float]:
+    """Run each in turn, round after round, and return the quickest time of each in seconds."""
+    best = [float("inf")] * len(runs)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for number, run in enumerate(runs):
+                start = time.perf_counter()
+                run()
+                best[number] = min(best[number], time.perf_counter() - start)
+    finally:
+        gc.enable()
+    return best

@@ -1,0 +1,269 @@
+"""The command line: `citestream check` and `citestream demo`.
+
+It reads files and prints lines, and does not know how an answer is checked.
+It needs click, from the extra `citestream[cli]`; `demo` needs `citestream[demo]`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import count
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citestream import styles
+from citestream.exceptions import CitestreamError
+from citestream.filter import check_citations
+from citestream.passages import Passages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from citestream.events import Label, Summary
+
+__all__ = ["cli", "line_of", "passes"]
+
+STYLES = {
+    name.lower(): style
+    for name, style in vars(styles).items()
+    if isinstance(style, styles.MarkerStyle)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    name: str
+    text: str
+    passages: Passages
+
+
+@click.group()
+@click.version_option(package_name="citestream")
+def cli() -> None:
+    """Check the citations of a language model's answers."""
+
+
+@cli.command()
+@click.argument("file", type=click.File(encoding="utf-8-sig"))
+@click.option(
+    "--passages",
+    "given",
+    metavar="N|FILE",
+    help="How many passages the prompt held, or a JSON or JSON Lines file of them.",
+)
+@click.option(
+    "--style",
+    "style_name",
+    type=click.Choice(sorted(STYLES)),
+    default="numeric",
+    show_default=True,
+    help="What a marker looks like.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.pass_context
+def check(
+    context: click.Context, file: Any, given: str | None, style_name: str, as_json: bool
+) -> None:
+    r"""Check the answer in FILE, or the answers when it is JSON Lines; - is standard input.
+
+    One line an answer. "cited" lists every label that its markers name,
+    "invalid" those among them that no passage has, "unused" the passages never
+    cited. An answer is ok when it has no invalid label and cites a passage, or
+    is the refusal.
+
+    A line of JSON Lines is an object with "answer", a name as "id" or "name"
+    if it has one, and "passages" if the answer has its own.
+
+    \b
+    Exit status: 0 all ok, 1 some answer failed, 2 the command cannot be carried out.
+    """
+    style = STYLES[style_name]
+    passages = None if given is None else _passages(given)
+    all_ok = True
+    for answer in _answers(_read(file), file.name, passages):
+        summary = check_citations(answer.text, answer.passages, style=style).summary
+        ok = passes(summary)
+        all_ok = all_ok and ok
+        if as_json:
+            click.echo(json.dumps({"name": answer.name, "ok": ok, "summary": summary.to_dict()}))
+        else:
+            click.echo(line_of(answer.name, summary))
+    context.exit(0 if all_ok else 1)
+
+
+def passes(summary: Summary) -> bool:
+    """Tell whether an answer may be shown as it stands.
+
+    A refusal cites nothing and is no failure. An invented label too long to be
+    listed is one all the same.
+    """
+    invented = bool(summary.invalid) or summary.truncated
+    return not invented and (bool(summary.cited) or summary.refused_by is not None)
+
+
+def line_of(name: str, summary: Summary) -> str:
+    """Return the one line that says how an answer stands."""
+    # The labels of all markers, as the answer has them: a reader of the line
+    # compares it with the answer, where an invented label looks like any other.
+    named = _sorted({*summary.cited, *summary.invalid})
+    more = summary.truncated
+    return " | ".join(
+        (
+            f"{_printable(name)}: cited {_listed(named, more=more)}",
+            f"invalid {_listed(_sorted(summary.invalid), more=more)}",
+            f"unused {_listed(summary.unused)}",
+            "ok" if passes(summary) else "FAIL",
+        )
+    )
+
+
+def _sorted(labels: Any) -> list[Label]:
+    """Sort numbers by value, then names by spelling."""
+    return sorted(labels, key=lambda label: (isinstance(label, str), label))
+
+
+def _listed(labels: Sequence[Label], *, more: bool = False) -> str:
+    # A name may hold a comma itself: "Annex III, point 4".
+    separator = "; " if any(isinstance(label, str) for label in labels) else ","
+    listed = [_printable(str(label)) for label in labels] + ["..."] * more
+    return separator.join(listed) or "none"
+
+
+def _printable(text: str) -> str:
+    """Escape what could move the cursor or forge a line: names and labels are a model's words."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def _read(file: Any) -> str:
+    try:
+        text: str = file.read()
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file.name}: expected UTF-8, got {error.reason}") from error
+    return text
+
+
+def _passages(given: str) -> Passages:
+    """Read `--passages`: a number, or a file of passages."""
+    # Nine digits at most, since `int()` of five thousand raises; more is refused below.
+    if given.isascii() and given.isdecimal():
+        return _as_passages(int(given[:10]), "--passages")
+    try:
+        with click.open_file(given, encoding="utf-8-sig") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(
+            f"expected a number or a readable UTF-8 file, got {given!r}: {error}",
+            param_hint="--passages",
+        ) from error
+    try:
+        rows = json.loads(text)
+    except json.JSONDecodeError:
+        rows = [row for _, row in _json_lines(text, given)]
+    return _as_passages(rows, given)
+
+
+def _as_passages(rows: Any, where: str) -> Passages:
+    if isinstance(rows, bool) or not isinstance(rows, int | list | dict):
+        raise click.UsageError(
+            f"{where}: expected passages as a number, a list or an object, got {rows!r:.60}"
+        )
+    try:
+        return Passages(rows)
+    except CitestreamError as error:
+        raise click.UsageError(f"{where}: {error}") from error
+
+
+def _json_lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
+    """Give every line that is not blank, read as JSON, with the words for where it stands."""
+    # Not splitlines: a JSON string may hold a line separator (U+2028) as it is.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{where}, line {number}"
+        try:
+            yield place, json.loads(line)
+        except json.JSONDecodeError as error:
+            raise click.UsageError(f"{place}: not JSON: {error}") from error
+
+
+def _answers(text: str, where: str, passages: Passages | None) -> Iterator[_Answer]:
+    """Give the answers of a file: one, or one a line when its first line is an object with one."""
+    names = _names()
+    if not _is_json_lines(text):
+        if passages is None:
+            raise click.UsageError("--passages is needed: how many, or a file of them")
+        yield _Answer(next(names), text, passages)
+        return
+    for place, row in _json_lines(text, where):
+        if not isinstance(row, dict) or not isinstance(row.get("answer"), str):
+            raise click.UsageError(f'{place}: expected an object with "answer", a string')
+        default = next(names)
+        name = row.get("id", row.get("name", default))
+        if "passages" in row:
+            own = _as_passages(row["passages"], place)
+        elif passages is not None:
+            own = passages
+        else:
+            raise click.UsageError(f'{place}: needs "passages" of its own, or --passages')
+        yield _Answer(str(name), row["answer"], own)
+
+
+def _is_json_lines(text: str) -> bool:
+    first = text.lstrip().partition("\n")[0]
+    try:
+        row = json.loads(first)
+    except json.JSONDecodeError:
+        return False
+    return isinstance(row, dict) and "answer" in row
+
+
+def _names() -> Iterator[str]:
+    """Give A to Z, then A2 to Z2, and so on."""
+    for lap in count(1):
+        for letter in ascii_uppercase:
+            yield letter if lap == 1 else f"{letter}{lap}"
+
+
+@cli.command()
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="0 takes a free one.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--model",
+    default="scripted",
+    show_default=True,
+    metavar="scripted|local|URL",
+    help="Who answers: a script that misbehaves on cue, a small model on this machine, "
+    "or any OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.",
+)
+@click.option(
+    "--model-name",
+    default=None,
+    help="The model to ask the endpoint for.  [default: the first it lists]",
+)
+def demo(port: int, host: str, model: str, model_name: str | None) -> None:
+    """Serve a page that asks a model about a small corpus and shows what was filtered.
+
+    An endpoint's key is read from the environment variable CITESTREAM_API_KEY.
+    """
+    try:
+        from demo.serve import serve  # noqa: PLC0415 - needs an extra that `check` does not
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the demo needs {error.name}: pip install 'citestream[demo]'"
+        ) from error
+    try:
+        serve(host=host, port=port, model=model, model_name=model_name, say=click.echo)
+    except (OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,308 @@
+"""The arrows of the house: who may import whom, and what importing loads.
+
+It reads the source as syntax trees, so that imports made for types alone and
+those inside functions count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "citestream"
+
+# What each room stands on. A room may import these, and what they stand on.
+ARROWS: dict[str, set[str]] = {
+    "events": set(),
+    "exceptions": set(),
+    "regions": set(),
+    "styles": {"exceptions"},
+    "passages": {"exceptions"},
+    "scanner": {"styles", "regions", "events"},
+    "tally": {"passages", "events"},
+    "mending": {"events"},
+    "sentences": {"events"},
+    "filter": {"scanner", "tally", "mending", "sentences"},
+    "record": {"events"},
+    "policy": {"filter"},
+    "stream": {"filter", "record"},
+    "wire": {"filter"},
+    "sse": {"stream", "policy", "record"},
+    "middleware": {"wire", "policy", "record"},
+    "respond": {"stream", "policy"},
+    "proxy": {"middleware"},
+    "testing": {"filter"},
+    "cli": {"proxy", "respond", "sse", "testing"},
+    # The front door shows the core, and the stream to those who ask for it.
+    "__init__": {"filter", "stream"},
+    "__main__": {"cli"},
+}
+
+# What a room may import that is neither ours nor the standard library's.
+# A room that is not named here imports nothing of the kind.
+THIRD_PARTY: dict[str, set[str]] = {
+    "stream": {"anyio"},
+    "sse": {"anyio", "sse_starlette", "starlette"},
+    "middleware": {"anyio", "starlette"},
+    "proxy": {"anyio", "httpx2", "starlette"},
+    "cli": {"click", "uvicorn"},
+}
+
+# The demonstration stands on everything and nothing stands on it, but for the
+# command that starts it.
+DEMO_IMPORTERS = {"cli"}
+
+# Names that say nothing of what is inside.
+EMPTY_NAMES = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
+
+FRONT_DOOR = {
+    "NO_ANSWER",
+    "Citation",
+    "CitationFilter",
+    "CitationStream",
+    "MarkerStyle",
+    "Passage",
+    "Passages",
+    "Summary",
+    "Text",
+    "check_citations",
+    "filter_text",
+    "strip_invalid",
+}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def room_of(module: str) -> str:
+    """Return the room a module of the package belongs to: `citestream.wire.openai` -> `wire`."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return every module that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: a relative import hides where it points"
+            assert node.module is not None
+            for alias in node.names:
+                submodule = ROOT.joinpath(*node.module.split("."), alias.name)
+                is_module = submodule.is_dir() or submodule.with_suffix(".py").exists()
+                found.add(f"{node.module}.{alias.name}" if is_module else node.module)
+    return found
+
+
+def below(room: str) -> set[str]:
+    """Return all that a room stands on, directly or not."""
+    found: set[str] = set()
+    todo = [room]
+    while todo:
+        for lower in ARROWS[todo.pop()] - found:
+            found.add(lower)
+            todo.append(lower)
+    return found
+
+
+def top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def test_map_of_the_arrows_has_no_cycle() -> None:
+    assert [room for room in ARROWS if room in below(room)] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_room_imports_only_what_is_below_it(path: Path) -> None:
+    room = room_of(name_of(path))
+    ours = {room_of(module) for module in imports_of(path) if top(module) == "citestream"}
+    assert ours - below(room) - {room} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_room_imports_only_the_third_parties_it_names(path: Path) -> None:
+    room = room_of(name_of(path))
+    foreign = {
+        top(module)
+        for module in imports_of(path)
+        if top(module) not in {*sys.stdlib_module_names, "citestream"}
+    }
+    if room in DEMO_IMPORTERS:
+        foreign.discard("demo")
+    assert foreign - THIRD_PARTY.get(room, set()) == set()
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    names = {name_of(path): path for path in MODULES}
+    graph = {
+        name: {module for module in imports_of(path) if module in names and module != name}
+        for name, path in names.items()
+    }
+    # Take away what stands on nothing, again and again: what is left is a circle.
+    while free := [name for name, lower in graph.items() if not lower]:
+        for name in free:
+            del graph[name]
+        for lower in graph.values():
+            lower.difference_update(free)
+    assert graph == {}
+
+
+def test_rooms_are_named_after_their_purpose() -> None:
+    everything = [*PACKAGE.rglob("*"), *(ROOT / "demo").rglob("*"), *(ROOT / "tests").rglob("*")]
+    assert [path for path in everything if path.stem.lstrip("_") in EMPTY_NAMES] == []
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Return the third-party packages that a statement loads in a new interpreter."""
+    program = (
+        "import sys\n"
+        # What the environment's own start-up files loaded is not ours.
+        "before = set(sys.modules)\n"
+        f"{statement}\n"
+        "tops = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(*sorted(tops - set(sys.stdlib_module_names) - {'citestream'}))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_loads_no_third_party_module() -> None:
+    assert loaded_by("import citestream") == set()
+
+
+def test_stream_is_loaded_when_it_is_asked_for() -> None:
+    assert "anyio" in loaded_by("import citestream; citestream.CitationStream")
+    assert "starlette" not in loaded_by("from citestream import *")
+
+
+def test_every_core_room_loads_no_third_party_module() -> None:
+    core = sorted(below("filter") | {"filter"})
+    present = [room for room in core if (PACKAGE / f"{room}.py").exists()]
+    assert {"events", "exceptions", "filter", "passages", "scanner", "styles"} <= set(present)
+    assert loaded_by("; ".join(f"import citestream.{room}" for room in present)) == set()
+
+
+def test_front_door_shows_the_names_it_promises() -> None:
+    import citestream
+
+    names: list[str] = citestream.__all__
+    assert set(names) == FRONT_DOOR
+    assert [name for name in names if not hasattr(citestream, name)] == []
+    assert set(dir(citestream)) >= FRONT_DOOR
+
+
+def test_front_door_says_what_it_has_not() -> None:
+    import citestream
+
+    with pytest.raises(AttributeError) as caught:
+        _ = citestream.Hallucination  # type: ignore[attr-defined]
+    assert str(caught.value) == "module 'citestream' has no attribute 'Hallucination'"
+
+
+def exported(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names = ast.literal_eval(node.value)
+            assert isinstance(names, list)
+            return names
+    return None
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """Return the names a module has at its top, those a `TYPE_CHECKING` block makes among them."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Assign():
+                names |= {ast.unparse(target) for target in node.targets}
+            case ast.AnnAssign():
+                names.add(ast.unparse(node.target))
+            case ast.Import() | ast.ImportFrom():
+                names |= {alias.asname or alias.name for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_module_lists_its_names(path: Path) -> None:
+    tree = parse(path)
+    names = exported(tree)
+    assert names is not None, "every module has an __all__"
+    assert set(names) - defined(tree) == set()
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_module_has_no_star_import(path: Path) -> None:
+    stars = [
+        node.module
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+    ]
+    assert stars == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_module_says_what_it_is_for_and_what_it_does_not_know(path: Path) -> None:
+    docstring = ast.get_docstring(parse(path))
+    assert docstring is not None
+    sentences = [
+        part for part in docstring.replace("\n", " ").replace(";", ".").split(". ") if part
+    ]
+    assert len(sentences) >= 2, docstring
+
+
+def undocumented(body: list[ast.stmt], names: set[str] | None, prefix: str = "") -> list[str]:
+    """Return the public names of a body that nothing is written about.
+
+    `names` are those that count; without it, those without an underscore.
+    """
+    missing = []
+    for node, following in zip_longest(body, body[1:]):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                name, documented = node.name, ast.get_docstring(node) is not None
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                documented = isinstance(following, ast.Expr) and isinstance(
+                    following.value, ast.Constant
+                )
+            case _:
+                continue
+        if (name in names) if names is not None else not name.startswith("_"):
+            if not documented and not is_overload(node):
+                missing.append(prefix + name)
+            if isinstance(node, ast.ClassDef):
+                missing += undocumented(node.body, None, f"{name}.")
+    return missing
+
+
+def is_overload(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+        ast.unparse(decorator) == "overload" for decorator in node.decorator_list
+    )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_public_names_are_documented(path: Path) -> None:
+    tree = parse(path)
+    assert undocumented(tree.body, set(exported(tree) or ())) == []
