@@ -1,0 +1,89 @@
+"""README's code runs and prints what README shows; its commands are those that are run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+# A block of Python, and the block of text that shows its output, when it has one.
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+SETTING_UP = "python3 -m venv .venv && .venv/bin/pip install "
+
+CODE = [(match[1], match[2] or "") for match in BLOCK.finditer(README)]
+
+
+@pytest.mark.parametrize(("code", "shown"), CODE, ids=[code.split("\n")[0] for code, _ in CODE])
+def test_code_prints_what_is_shown(tmp_path: Path, code: str, shown: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.stdout, result.stderr) == (shown, "")
+
+
+def test_code_passes_the_type_checker(tmp_path: Path) -> None:
+    files = []
+    for number, (code, _) in enumerate(CODE):
+        file = tmp_path / f"block_{number}.py"
+        file.write_text(code, encoding="utf-8")
+        files.append(file)
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout == f"Success: no issues found in {len(files)} source files\n"
+
+
+def test_console_shows_what_the_command_prints(tmp_path: Path) -> None:
+    (session,) = CONSOLE.findall(README)
+    (cat, given), (check, printed) = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", session, re.MULTILINE)
+    assert cat == "cat answers.jsonl"
+    (tmp_path / "answers.jsonl").write_text(given, encoding="utf-8")
+    name, *arguments = check.split()
+    assert name == "citestream"
+    result = subprocess.run(
+        [sys.executable, "-m", "citestream", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.stdout, result.stderr, result.returncode) == (printed, "", 1)
+
+
+@pytest.mark.parametrize("which", ["demo", "test"])
+def test_command_is_one_line_with_all_its_setting_up(which: str) -> None:
+    (command,) = re.findall(
+        rf"^<!-- {which} command -->\n```\n(.*)\n```\n<!-- end -->$", README, re.MULTILINE
+    )
+    assert command.startswith(SETTING_UP)
+
+
+def test_links_lead_somewhere() -> None:
+    targets = re.findall(
+        r"\]\(([^)]+)\)", re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
+    )
+    headings = {
+        "#" + re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
+        for heading in re.findall(r"^#+ (.*)$", README, re.MULTILINE)
+    }
+    missing = [
+        target for target in targets if target not in headings and not (ROOT / target).is_file()
+    ]
+    assert targets != []
+    assert missing == []
