@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -403,17 +404,18 @@ def _styles(style: Styles | None) -> tuple[LabelStyle, ...]:
 def _fit(label: int | str, styles: tuple[LabelStyle, ...]) -> tuple[int | str, LabelStyle]:
     """Return the first style that can write the label, and the label as that style takes it."""
     for style in styles:
-        fit: int | str | None = label
-        if not style.numeric:
-            fit = label if isinstance(label, str) else None
-        elif isinstance(label, str):
-            fit = int(label) if _DIGITS.fullmatch(label) else None
-        if fit is not None and style.can_write(fit):
+        fit = _number(label) if style.numeric else label
+        if isinstance(fit, int) is style.numeric and style.can_write(fit):
             return fit, style
     raise PassageError(
         f"expected a label that the style can write, got {_seen(label)}: "
         "numbered styles write numbers and the others str, so change the label or the style"
     )
+
+
+def _number(label: int | str) -> int | str:
+    """Return a label of digits as the number they write, any other as it is."""
+    return int(label) if isinstance(label, str) and _DIGITS.fullmatch(label) else label
 
 
 def _marker(label: int | str, styles: tuple[LabelStyle, ...]) -> str:
@@ -446,6 +448,7 @@ def _disarmed(
     # An opener with as many others behind it is too far away for any closer.
     opened: deque[re.Match[str]] = deque(maxlen=MOST_MARKER)
     changes: list[tuple[int, int, str]] = []
+    last = -1
     for token in tokens.finditer(text):
         if token.lastgroup == "open":
             opened.append(token)
@@ -453,8 +456,10 @@ def _disarmed(
             opened.clear()  # a marker never spans lines
         elif opened:
             opener = opened.pop()
-            inside = text[opener.end() : token.start()]
-            if len(inside) <= MOST_MARKER and is_marker(inside):
+            start, end = opener.end(), token.start()
+            # What holds such a pair is one itself: asking again at each depth takes long.
+            if end - start <= MOST_MARKER and (last >= start or is_marker(text[start:end])):
+                last = opener.start()
                 changes.append((*opener.span(), pair[0]))
                 changes.append((*token.span(), pair[1]))
     pieces: list[str] = []
@@ -570,7 +575,9 @@ def _by_label(source: object) -> dict[int | str, tuple[Passage, ...]]:
                 )
             items = value if several else () if value is None else (value,)
             found[label] = [_passage(item, label) for item in items]
-    elif isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray):
+    elif isinstance(source, Sequence) and not isinstance(
+        source, str | bytes | bytearray | memoryview
+    ):
         labels = [_own_label(item) for item in source]
         if None in labels and set(labels) != {None}:
             raise PassageError(
@@ -588,12 +595,12 @@ def _by_label(source: object) -> dict[int | str, tuple[Passage, ...]]:
     return {label: tuple(passages) for label, passages in found.items()}
 
 
-def _own_label(item: object) -> Any:
+def _own_label(item: object) -> int | str | None:
     """Return the label that an item brings along, if any."""
     if isinstance(item, Passage):
         return item.label
     label = None if isinstance(item, str) else _value(item, "label")
-    return label if isinstance(label, str) or _whole_number(label) is not None else None
+    return label if isinstance(label, str) else _whole_number(label)
 
 
 def _passage(item: object, label: int | str) -> Passage:
@@ -604,8 +611,7 @@ def _passage(item: object, label: int | str) -> Passage:
         return _converted(item, label)
     if item.label == label:
         return item
-    # Digits that became a number are the same label; anything else is a mistake.
-    if isinstance(item.label, str) and _DIGITS.fullmatch(item.label) and int(item.label) == label:
+    if _number(item.label) == _number(label):
         return replace(item, label=label)
     raise PassageError(
         f"expected a passage labelled {_seen(label)}, got one labelled {_seen(item.label)}: "
@@ -622,18 +628,17 @@ def _converted(item: object, label: int | str) -> Passage:
         )
     # LlamaIndex puts the document into a node, and the score beside it.
     node = _value(item, "node")
-    found = next((value for _, value in _values((item, node), _NAMES["metadata"])), None)
-    metadata = found if isinstance(found, Mapping) else None
-    places = (item, node, metadata)
+    found = (value for _, value in _values((item, node), _NAMES["metadata"]))
+    metadata = next((value for value in found if isinstance(value, Mapping)), None)
+    places = tuple(place for place in (item, node, metadata) if place is not None)
 
     def kept(name: str, check: Callable[[str, Any], _Kept], *more: tuple[str, Any]) -> _Kept | None:
-        for key, value in (*_values(places, _NAMES[name]), *more):
-            try:
-                return check(key, value)
-            except PassageError as error:
-                _log.warning("passage %s: its %s is left out: %s", _seen(label), name, error)
-                return None
-        return None
+        key, value = next(chain(_values(places, _NAMES[name]), more), (name, None))
+        try:
+            return None if value is None else check(key, value)
+        except PassageError as error:
+            _log.warning("passage %s: its %s is left out: %s", _seen(label), name, error)
+            return None
 
     sources = [value for _, value in _values(places, ("source", "file_path"))]
     sources = [value for value in sources if isinstance(value, str)]
@@ -787,7 +792,7 @@ def _is_web_address(url: str) -> bool:
 def _score(score: Any) -> float:
     try:
         number = math.nan if isinstance(score, str | bytes | bool) else float(score)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a foreign number's own conversion raises
         number = math.nan
     if not math.isfinite(number):
         raise PassageError(f"expected a finite number as a passage's score, got {_seen(score)}")
