@@ -1,0 +1,288 @@
+"""CitationResponse: the events of an answer as server-sent events, the summary last.
+
+It does not know how citations are found. Of the wire it makes every byte itself:
+one ASCII JSON object in one `data:` line, behind a name from this file, so that
+nothing the model writes can pose as an event, an id or a field.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from sse_starlette import EventSourceResponse
+from sse_starlette.sse import SendTimeoutError
+
+from citestream.events import Citation, Summary, Text
+from citestream.passages import Passage
+from citestream.stream import CitationStream
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Self
+
+    from starlette.background import BackgroundTask
+    from starlette.types import Message, Receive, Scope, Send
+
+    from citestream.events import Event
+    from citestream.items import TextOf
+    from citestream.stream import OnSummary
+
+__all__ = ["CITATION", "DELTA", "ERROR", "SEND_TIMEOUT", "SUMMARY", "CitationResponse"]
+
+DELTA = "delta"
+"""Text: `{"text"}`."""
+CITATION = "citation"
+"""A marker after checking: `{"text", "cited", "invalid", "passages"}`."""
+ERROR = "error"
+"""The source failed: `{"reason", "id"}`; the summary follows."""
+SUMMARY = "summary"
+"""The score, last: `Summary.to_dict()`."""
+
+# Longer than a phone is away between two cells, far shorter than a model is
+# held for a reader who does not read.
+SEND_TIMEOUT = 30.0
+"""How many seconds a reader may take to accept an event."""
+
+_DISCONNECTED = "client disconnected"
+_SHUTDOWN = "server shutdown"
+
+# What belongs to the stream and not to a refusal in its place.
+_STREAM_HEADERS = {b"cache-control", b"connection", b"content-type", b"x-accel-buffering"}
+
+_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class CitationResponse(EventSourceResponse):
+    """Send an answer as server-sent events, one for each event and the summary last.
+
+    A response is good for one request. Its source is closed by the time the
+    call returns, whoever ended it and whether or not it was started.
+
+    When the server shuts down, the answer ends with a summary that says
+    `"ended": "cancelled"`, after the grace period if there is one.
+
+    Args:
+        source: What the answer comes from, as for `CitationStream`.
+        passages: What was in the prompt, as for `CitationFilter`.
+        expose: What a client sees of a cited passage besides `label`, `id`, `title` and
+            `url`: any of `text`, `place`, `version`, `score`, `metadata`.
+        first_item: Whether the response waits for the first item, so that a source that
+            is down gives status 502 and `{"reason", "id"}`, not a 200 that breaks off.
+        text: Takes the text out of an item, for sources of another kind.
+        on_summary: Called with the summary, sync or async, exactly once.
+        status_code: The status of the stream.
+        headers: Further headers; they also replace `cache-control`.
+        background: Runs when the source is closed.
+        ping: Seconds between comments that keep the connection open, also while text is
+            held or the model is silent; 15 without it, and none at 0.
+        send_timeout: Seconds a reader may take to accept an event.
+        shutdown_grace_period: Seconds an answer may go on when the server shuts down.
+        options: All that `CitationFilter` takes.
+
+    Raises:
+        SourceError: `source` is not an iterable of chunks.
+        PassageError: The passages cannot be used, or `expose` names something else.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        passages: Any,
+        *,
+        expose: Collection[str] = (),
+        first_item: bool = False,
+        text: TextOf | None = None,
+        on_summary: OnSummary | None = None,
+        status_code: int = 200,
+        headers: Mapping[str, str] | None = None,
+        background: BackgroundTask | None = None,
+        ping: float | None = None,
+        send_timeout: float | None = SEND_TIMEOUT,
+        shutdown_grace_period: float = 0,
+        **options: Any,
+    ) -> None:
+        Passage(1).payload(expose)  # raises now, and not at the first citation
+        self.stream = CitationStream(
+            source, passages, text=text, on_summary=on_summary, surface="sse", **options
+        )
+        """The answer; its `passages` can be added to, and its `summary` read afterwards."""
+        self.stream.why_cancelled = self._why_cancelled
+        self._first_item = first_item
+        self._disconnected = False
+        self._shutdown = anyio.Event()
+        super().__init__(
+            _Frames(self.stream, expose),
+            status_code=status_code,
+            headers={"cache-control": "no-cache, no-transform", **(headers or {})},
+            background=background,
+            ping=ping,
+            # One line ending for our events and for the pings between them.
+            sep="\n",
+            send_timeout=send_timeout,
+            client_close_handler_callable=self._note_disconnect,
+            shutdown_event=self._shutdown,
+            shutdown_grace_period=shutdown_grace_period,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer; see `EventSourceResponse`."""
+        # HEAD is answered without a body, and so without a look at the source.
+        first_item = self._first_item and scope.get("method") != "HEAD"
+        delivery = _Delivery(send, self.stream, self.send_timeout, first_item=first_item)
+        background, self.background = self.background, None
+        try:
+            await super().__call__(scope, receive, delivery.send)
+            # Here the response was left as it is. A reader who is still there
+            # is told; one who left is not, and nothing is sent on the way out
+            # of a cancellation.
+            if self._shutdown.is_set() and not self._disconnected:
+                await delivery.say_goodbye()
+        finally:
+            await self.stream.aclose()
+        if background is not None:
+            await background()
+
+    async def _note_disconnect(self, _: Message) -> None:
+        self._disconnected = True
+
+    def _why_cancelled(self) -> str | None:
+        if self._disconnected:
+            return _DISCONNECTED
+        return _SHUTDOWN if self._shutdown.is_set() else None
+
+
+class _Frames:
+    """The events of a stream as bytes, each a whole server-sent event."""
+
+    __slots__ = ("_expose", "_introduced", "_over", "_stream")
+
+    def __init__(self, stream: CitationStream, expose: Collection[str]) -> None:
+        self._stream = stream
+        self._expose = expose
+        # Passages that a client has had; the stream keeps them alive.
+        self._introduced: set[int] = set()
+        self._over = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        # What the stream raises after its summary is in the log by now.
+        events = () if self._over else await self._stream.batch()
+        if not events:
+            raise StopAsyncIteration
+        return "".join([self._frame(event) for event in events]).encode("ascii")
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def _frame(self, event: Event) -> str:
+        if isinstance(event, Text):
+            return f'event: {DELTA}\ndata: {{"text":{_json(event.text)}}}\n\n'
+        if isinstance(event, Citation):
+            return _framed(
+                CITATION,
+                {
+                    "text": event.text,
+                    "cited": event.cited,
+                    "invalid": event.invalid,
+                    "passages": [
+                        passage.payload(self._expose)
+                        for passage in event.passages
+                        if self._introduces(passage)
+                    ],
+                },
+            )
+        self._over = True
+        return _ending(self._stream, event)
+
+    def _introduces(self, passage: Passage) -> bool:
+        before = len(self._introduced)
+        self._introduced.add(id(passage))
+        return len(self._introduced) > before
+
+
+class _Delivery:
+    """What one response sends, and when."""
+
+    __slots__ = ("_finished", "_first_item", "_open", "_send", "_start", "_stream", "_timeout")
+
+    def __init__(
+        self, send: Send, stream: CitationStream, timeout: float | None, *, first_item: bool
+    ) -> None:
+        self._send = send
+        self._stream = stream
+        self._timeout = timeout
+        self._first_item = first_item
+        self._start: Message | None = None
+        self._open = False
+        self._finished = False
+
+    async def send(self, message: Message) -> None:
+        """Send a message of the response, unless it has been refused."""
+        if self._open:
+            if message["more_body"]:
+                await self._send(message)
+            else:
+                await self._finish(message)
+        elif self._start is None and "status" in message:
+            # In the task that iterates, like every later item.
+            self._start = message
+            if self._first_item:
+                await self._stream.start()
+            failure = self._stream.failure
+            if failure is None:
+                self._open = True
+                await self._send(message)
+            else:
+                await self._refuse(502, failure.reason, failure.id)
+        # Else a ping before the start, or what follows a refusal.
+
+    async def say_goodbye(self) -> None:
+        """End the response that a shutdown cut off, as far as it was begun."""
+        summary = self._stream.summary
+        if self._open and not self._finished and summary is not None:
+            frame = _ending(self._stream, summary).encode("ascii")
+            await self._finish(self._body(frame))
+        elif self._start is not None and not self._finished:
+            await self._refuse(503, _SHUTDOWN, None)
+
+    async def _refuse(self, status: int, reason: str, id_: str | None) -> None:
+        assert self._start is not None
+        self._finished = True
+        body = _json({"reason": reason, "id": id_}).encode("ascii")
+        headers = [
+            *(pair for pair in self._start["headers"] if pair[0] not in _STREAM_HEADERS),
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode("ascii")),
+            (b"cache-control", b"no-store"),
+        ]
+        await self._send({**self._start, "status": status, "headers": headers})
+        await self._send(self._body(body))
+
+    async def _finish(self, message: Message) -> None:
+        self._finished = True
+        with anyio.move_on_after(self._timeout) as scope:
+            await self._send(message)
+        if scope.cancelled_caught:
+            raise SendTimeoutError
+
+    def _body(self, body: bytes) -> Message:
+        assert self._start is not None
+        # In the answer to a websocket's handshake the types have a prefix.
+        kind = self._start["type"].removesuffix("start") + "body"
+        return {"type": kind, "body": body, "more_body": False}
+
+
+def _ending(stream: CitationStream, summary: Summary) -> str:
+    frame = _framed(SUMMARY, summary.to_dict())
+    if stream.failure is None:
+        return frame
+    error = {"reason": stream.failure.reason, "id": stream.failure.id}
+    return _framed(ERROR, error) + frame
+
+
+def _framed(name: str, data: Mapping[str, Any]) -> str:
+    return f"event: {name}\ndata: {_json(data)}\n\n"

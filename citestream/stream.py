@@ -1,0 +1,299 @@
+"""CitationStream: drives a filter from a source, and owns that source.
+
+It knows neither what a marker looks like nor who reads the events.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import secrets
+import warnings
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio.lowlevel
+
+from citestream.closing import close_in_time, in_time
+from citestream.events import Summary
+from citestream.filter import CitationFilter
+from citestream.items import ItemReader, TextOf
+from citestream.record import log_answer
+from citestream.sources import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from citestream.events import Ended, Event
+    from citestream.passages import Passages
+
+__all__ = ["SOURCE_FAILED", "CitationStream", "Failure", "OnSummary", "VisibleText"]
+
+SOURCE_FAILED = "source failed"
+"""The reason that a reader is given when a source raises, whatever it raised."""
+
+OnSummary: TypeAlias = Callable[[Summary], Any]
+"""Called with the summary, sync or async, exactly once for every stream."""
+
+# A source that never awaits would keep the event loop to itself: no other
+# request, no ping, no disconnect. Letting the loop run costs 10 microseconds,
+# so every 128 items it is a tenth of a microsecond each, and 128 items take a
+# millisecond or so with a server behind them, less than anybody waits for.
+_ITEMS_PER_TURN = 128
+
+_log = logging.getLogger("citestream")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """That a source raised, as far as a reader may know."""
+
+    reason: str
+    """A fixed sentence, never the text of the exception."""
+    id: str
+    """Finds the exception in the log."""
+
+
+class CitationStream:
+    """The events of one answer, as an async iterator that owns its source.
+
+    Every item is awaited in the task that iterates, and the source is closed
+    in that task too, once, however the answer ends: within `CLOSE_GRACE`
+    seconds and out of reach of a cancellation. Leave it with `async with` or
+    `aclose()` if you may stop early.
+
+    A source that raises ends the answer: what was held comes out, then the
+    summary with `ended="error"`, and then the exception itself is raised. An
+    answer that is closed or cancelled drops what was held; its summary is in
+    `summary`.
+
+    Args:
+        source: An async or sync iterable of `str`, of UTF-8 bytes, or of the items of
+            a known SDK's stream. A sync one runs in a worker thread, item by item.
+        passages: What was in the prompt, as for `CitationFilter`.
+        text: Takes the text out of an item, for sources of any other kind.
+        on_summary: Called with the summary, sync or async, exactly once, before the
+            summary comes out. What it raises is logged.
+        surface: What the log calls this door.
+        options: All that `CitationFilter` takes.
+
+    Raises:
+        SourceError: `source` is not an iterable of chunks.
+        PassageError: The passages cannot be used.
+    """
+
+    # The log and the callback have had the summary, and the source is closed.
+    _settled = True
+
+    def __init__(
+        self,
+        source: Any,
+        passages: Any,
+        *,
+        text: TextOf | None = None,
+        on_summary: OnSummary | None = None,
+        surface: str = "stream",
+        **options: Any,
+    ) -> None:
+        self._filter = CitationFilter(passages, **options)
+        self._source = open_source(source)
+        self._items = ItemReader(text)
+        self._on_summary = on_summary
+        self._surface = surface
+        self.summary: Summary | None = None
+        """The score; `None` before the end."""
+        self.failure: Failure | None = None
+        """That the source raised; `None` if it did not."""
+        self.why_cancelled: Callable[[], str | None] | None = None
+        """Asked for the summary's reason when the stream is cancelled: a door may know."""
+        self._error: Exception | None = None
+        self._ready: deque[Event] = deque()
+        self._pulled = 0
+        self._delivered = False
+        self._settled = False
+
+    @property
+    def passages(self) -> Passages:
+        """The passages; add to them while the answer streams."""
+        return self._filter.passages
+
+    def text(self) -> VisibleText:
+        """Return the visible answer alone, as an async iterator of `str`."""
+        return VisibleText(self)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self._ready:
+            return self._ready.popleft()
+        events = await self.batch()
+        if not events:
+            raise StopAsyncIteration
+        if len(events) > 1:
+            self._ready.extend(events[1:])
+        return events[0]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __del__(self) -> None:
+        if not self._settled:
+            warnings.warn(
+                "a CitationStream was never closed: use `async with`, or aclose()",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
+
+    async def start(self) -> None:
+        """Pull the first item, so that `failure` tells of a source that is down.
+
+        What came of it is kept for whoever iterates.
+        """
+        if not self._pulled:
+            self._ready.extend(await self._pull(most=1))
+
+    async def batch(self) -> Sequence[Event]:
+        """Return the events of the next chunk that gives any; none after the end.
+
+        Raises:
+            Exception: What the source raised, once, after the summary.
+        """
+        if self._ready:
+            events = list(self._ready)
+            self._ready.clear()
+            return events
+        if self.summary is None and (events := await self._pull()):
+            return events
+        if self.summary is not None and not self._delivered:
+            self._delivered = True
+            # Before the summary and not after: many readers stop at it.
+            await self._settle(self.summary)
+            return [self.summary]
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return []
+
+    async def aclose(self) -> None:
+        """Close the source and drop what is held; the summary is in `summary`."""
+        self._delivered = True
+        self._error = None
+        self._ready.clear()
+        if self.summary is None:
+            why = None if self.why_cancelled is None else self.why_cancelled()
+            self.summary = self._filter.discard("cancelled", why)
+        await self._settle(self.summary)
+
+    async def _pull(self, most: int | None = None) -> Sequence[Event]:
+        """Pull until a chunk gives events, or the end does; at most `most` items."""
+        pull, read, feed = self._source.pull, self._items.read, self._filter.feed
+        try:
+            while self._pulled != most:
+                self._pulled += 1
+                if not self._pulled % _ITEMS_PER_TURN:
+                    await anyio.lowlevel.checkpoint()
+                try:
+                    item = await pull()
+                except StopAsyncIteration:
+                    rest = self._items.finish()
+                    return [*(feed(rest) if rest else ()), *self._finish("complete")]
+                if events := feed(read(item)):
+                    return events
+        except Exception as error:
+            return self._fail(error)
+        except GeneratorExit:
+            # Nobody awaits any more, so nothing can be awaited here.
+            raise
+        except BaseException:
+            await self.aclose()
+            raise
+        return []
+
+    def _finish(self, ended: Ended, reason: str | None = None) -> list[Event]:
+        *events, summary = self._filter.finish(ended, reason)
+        assert isinstance(summary, Summary)
+        self.summary = summary
+        return events
+
+    def _fail(self, error: Exception) -> Sequence[Event]:
+        if self.summary is not None:
+            return []  # another task closed the stream while the item was on its way
+        self._error = error
+        self.failure = Failure(SOURCE_FAILED, secrets.token_hex(6))
+        reason = f"{self.failure.reason} ({self.failure.id})"
+        _log.error("%s", reason, exc_info=error)
+        try:
+            return self._finish("error", reason)
+        except Exception:
+            # Then it was the filter that raised: a function the caller gave it.
+            _log.exception("what was held is dropped")
+            self.summary = self._filter.discard("error", reason)
+            return []
+
+    async def _settle(self, summary: Summary) -> None:
+        if self._settled:
+            return
+        self._settled = True
+        try:
+            await close_in_time(self._source.aclose, "a source")
+        finally:
+            log_answer(summary, self._surface)
+            await self._tell(summary)
+
+    async def _tell(self, summary: Summary) -> None:
+        if self._on_summary is None:
+            return
+        try:
+            told = self._on_summary(summary)
+            if inspect.isawaitable(told):
+                await in_time(told)
+        except Exception:
+            _log.exception("on_summary failed")
+
+
+class VisibleText:
+    """The visible answer of a stream, as an async iterator of `str` that is never empty."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: CitationStream) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while events := await self._stream.batch():
+            text = "".join([event.text for event in events if not isinstance(event, Summary)])
+            if text:
+                return text
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the stream, and with it its source."""
+        await self._stream.aclose()
