@@ -76,9 +76,11 @@ class ItemReader:
         text: Takes the text out of an item, instead of the rules here.
     """
 
-    __slots__ = ("_decoder", "_known", "_previous", "_repeats", "_text")
+    __slots__ = ("_decoder", "_known", "_previous", "_repeats", "_text", "plain")
 
     def __init__(self, text: TextOf | None = None) -> None:
+        self.plain = False
+        """Whether an item that is a `str` is its own text, and nothing else is to be done."""
         self._text = text
         self._decoder: codecs.IncrementalDecoder | None = None
         self._known = False
@@ -125,6 +127,7 @@ class ItemReader:
             )
         if self._decoder is None:
             # Bytes that are not UTF-8 go through, and come out as they were.
+            self.plain = False
             self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         return self._decoder.decode(bytes(text))
 
@@ -132,6 +135,7 @@ class ItemReader:
         previous = self._previous or ""
         if not text.startswith(previous):
             self._previous = None
+            self.plain = self._text is None and self._decoder is None
             return
         self._previous = text
         if previous and len(text) > len(previous):

@@ -145,7 +145,8 @@ class Passage:
         for name in (expose,) if isinstance(expose, str) else expose:
             if name not in _EXPOSABLE:
                 raise PassageError(
-                    f"expected fields to expose among {', '.join(_EXPOSABLE)}, got {_seen(name)}"
+                    f"expected fields to expose among {', '.join(_EXPOSABLE)}, got {_seen(name)}: "
+                    "name only those"
                 )
             value = getattr(self, name)
             payload[name] = _plain(value) if name == "metadata" else value
@@ -535,7 +536,7 @@ def _one_line(title: str) -> str:
 
 # Where each kind of document keeps each field, the most telling name first: plain
 # dicts, LangChain, LlamaIndex, Haystack, OpenAI's file search, Anthropic's search
-# results, the AI SDK's sources. Metadata is looked through by the same names.
+# results, the AI SDK's sources, Qdrant's points. Metadata is looked through by the same names.
 _NAMES = {
     "text": ("text", "content", "page_content", "passage", "body"),
     "id": ("id", "doc_id", "chunk_id", "node_id", "id_", "file_id", "sourceId", "source"),
@@ -544,7 +545,7 @@ _NAMES = {
     "place": ("place", "section", "page_label", "page"),
     "version": ("version", "revision"),
     "score": ("score", "relevance_score"),
-    "metadata": ("metadata", "meta", "attributes"),
+    "metadata": ("metadata", "meta", "attributes", "payload"),
 }
 # Any of these tells a document from another object: a `name` alone is a file or a thread.
 _TELLING = (*_NAMES["text"], *_NAMES["id"], *_NAMES["url"], "title", "get_content", "node")
@@ -697,7 +698,9 @@ def _values(places: tuple[object, ...], names: tuple[str, ...]) -> Iterator[tupl
 
 def _has(place: Any, name: str) -> bool:
     try:
-        return name in place if hasattr(place, "keys") else hasattr(place, name)
+        if hasattr(place, "keys"):
+            return name in place.keys()  # noqa: SIM118 - `in` a database row looks at its values
+        return hasattr(place, name)
     except Exception:
         return True  # it is there, and cannot be read: `_value` says so
 
@@ -730,7 +733,7 @@ def _called(place: object, name: str) -> Any:
 def _name(key: str, value: Any) -> str:
     written = _plain(value)
     if isinstance(written, bool) or not isinstance(written, str | int | float):
-        raise PassageError(f"expected str as its {key}, got {_seen(value)}")
+        raise PassageError(f"expected str as its {key}, got {_seen(value)}: convert it")
     return str(written)
 
 
@@ -749,7 +752,7 @@ def _file_name(path: str) -> str:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise PassageError(f"expected str as a passage's {name}, got {_seen(value)}: convert it")
+        raise PassageError(f"expected str as its {name}, got {_seen(value)}: convert it")
     return str.__str__(value)  # of a subclass, its characters alone
 
 
@@ -795,13 +798,18 @@ def _score(score: Any) -> float:
     except Exception:  # whatever a foreign number's own conversion raises
         number = math.nan
     if not math.isfinite(number):
-        raise PassageError(f"expected a finite number as a passage's score, got {_seen(score)}")
+        raise PassageError(
+            f"expected a finite number as its score, got {_seen(score)}: "
+            "use None when there is none"
+        )
     return number
 
 
 def _metadata(metadata: Any) -> dict[str, Any]:
     if not isinstance(metadata, Mapping):
-        raise PassageError(f"expected a mapping as a passage's metadata, got {_seen(metadata)}")
+        raise PassageError(
+            f"expected a mapping as its metadata, got {_seen(metadata)}: make a dict of it"
+        )
     try:
         copied: dict[str, Any] = copy.deepcopy(dict(metadata))
     except Exception as error:  # whatever a value's own copying raises, RecursionError as well

@@ -24,7 +24,6 @@ from citestream.record import log_answer
 from citestream.sources import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -113,6 +112,7 @@ class CitationStream:
         self._error: Exception | None = None
         self._ready: deque[Event] = deque()
         self._pulled = 0
+        self._most: int | None = None
         self._delivered = False
         self._settled = False
 
@@ -129,14 +129,35 @@ class CitationStream:
         return self
 
     async def __anext__(self) -> Event:
-        if self._ready:
-            return self._ready.popleft()
-        events = await self.batch()
-        if not events:
-            raise StopAsyncIteration
-        if len(events) > 1:
-            self._ready.extend(events[1:])
-        return events[0]
+        ready = self._ready
+        if ready:
+            return ready.popleft()
+        if self.summary is not None:
+            return await self._last()
+        pull, items, feed = self._source.pull, self._items, self._filter.feed
+        try:
+            while self._pulled != self._most:
+                self._pulled += 1
+                if not self._pulled % _ITEMS_PER_TURN:
+                    await anyio.lowlevel.checkpoint()
+                try:
+                    item = await pull()
+                except StopAsyncIteration:
+                    self._complete()
+                    break
+                if events := feed(item if items.plain and type(item) is str else items.read(item)):
+                    if len(events) > 1:
+                        ready.extend(events[1:])
+                    return events[0]
+        except Exception as error:
+            self._fail(error)
+        except GeneratorExit:
+            # Nobody awaits any more, so nothing can be awaited here.
+            raise
+        except BaseException:
+            await self.aclose()
+            raise
+        return await self._last()
 
     async def __aenter__(self) -> Self:
         return self
@@ -161,32 +182,27 @@ class CitationStream:
     async def start(self) -> None:
         """Pull the first item, so that `failure` tells of a source that is down.
 
-        What came of it is kept for whoever iterates.
+        What comes of it is kept for whoever iterates.
         """
-        if not self._pulled:
-            self._ready.extend(await self._pull(most=1))
+        self._most = 1
+        try:
+            self._ready.extend(await self.batch())
+        finally:
+            self._most = None
 
-    async def batch(self) -> Sequence[Event]:
-        """Return the events of the next chunk that gives any; none after the end.
+    async def batch(self) -> list[Event]:
+        """Return the next event and those that came with it; none after the end.
 
         Raises:
             Exception: What the source raised, once, after the summary.
         """
-        if self._ready:
-            events = list(self._ready)
-            self._ready.clear()
-            return events
-        if self.summary is None and (events := await self._pull()):
-            return events
-        if self.summary is not None and not self._delivered:
-            self._delivered = True
-            # Before the summary and not after: many readers stop at it.
-            await self._settle(self.summary)
-            return [self.summary]
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
-        return []
+        try:
+            events = [await self.__anext__()]
+        except StopAsyncIteration:
+            return []
+        events.extend(self._ready)
+        self._ready.clear()
+        return events
 
     async def aclose(self) -> None:
         """Close the source and drop what is held; the summary is in `summary`."""
@@ -198,51 +214,45 @@ class CitationStream:
             self.summary = self._filter.discard("cancelled", why)
         await self._settle(self.summary)
 
-    async def _pull(self, most: int | None = None) -> Sequence[Event]:
-        """Pull until a chunk gives events, or the end does; at most `most` items."""
-        pull, read, feed = self._source.pull, self._items.read, self._filter.feed
-        try:
-            while self._pulled != most:
-                self._pulled += 1
-                if not self._pulled % _ITEMS_PER_TURN:
-                    await anyio.lowlevel.checkpoint()
-                try:
-                    item = await pull()
-                except StopAsyncIteration:
-                    rest = self._items.finish()
-                    return [*(feed(rest) if rest else ()), *self._finish("complete")]
-                if events := feed(read(item)):
-                    return events
-        except Exception as error:
-            return self._fail(error)
-        except GeneratorExit:
-            # Nobody awaits any more, so nothing can be awaited here.
-            raise
-        except BaseException:
-            await self.aclose()
-            raise
-        return []
+    def _complete(self) -> None:
+        if rest := self._items.finish():
+            self._ready.extend(self._filter.feed(rest))
+        self._finish("complete")
 
-    def _finish(self, ended: Ended, reason: str | None = None) -> list[Event]:
-        *events, summary = self._filter.finish(ended, reason)
-        assert isinstance(summary, Summary)
-        self.summary = summary
-        return events
-
-    def _fail(self, error: Exception) -> Sequence[Event]:
+    def _fail(self, error: Exception) -> None:
         if self.summary is not None:
-            return []  # another task closed the stream while the item was on its way
+            return  # another task closed the stream while the item was on its way
         self._error = error
         self.failure = Failure(SOURCE_FAILED, secrets.token_hex(6))
         reason = f"{self.failure.reason} ({self.failure.id})"
         _log.error("%s", reason, exc_info=error)
         try:
-            return self._finish("error", reason)
+            self._finish("error", reason)
         except Exception:
             # Then it was the filter that raised: a function the caller gave it.
             _log.exception("what was held is dropped")
             self.summary = self._filter.discard("error", reason)
-            return []
+
+    def _finish(self, ended: Ended, reason: str | None = None) -> None:
+        *events, summary = self._filter.finish(ended, reason)
+        assert isinstance(summary, Summary)
+        self._ready.extend(events)
+        self.summary = summary
+
+    async def _last(self) -> Event:
+        """Return what comes out after the last chunk."""
+        if self._ready:
+            return self._ready.popleft()
+        # Without a summary the answer goes on: `start` wanted its first item alone.
+        if self.summary is not None and not self._delivered:
+            self._delivered = True
+            # Before the summary and not after: many readers stop at it.
+            await self._settle(self.summary)
+            return self.summary
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        raise StopAsyncIteration
 
     async def _settle(self, summary: Summary) -> None:
         if self._settled:
@@ -277,10 +287,9 @@ class VisibleText:
         return self
 
     async def __anext__(self) -> str:
-        while events := await self._stream.batch():
-            text = "".join([event.text for event in events if not isinstance(event, Summary)])
-            if text:
-                return text
+        async for event in self._stream:
+            if not isinstance(event, Summary) and event.text:
+                return event.text
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:

@@ -1,0 +1,122 @@
+"""What comes out of a filter: text, citations, a summary.
+
+These are plain values; nothing here knows how they are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Citation", "Ended", "Event", "Label", "RefusedBy", "Summary", "Text"]
+
+Label: TypeAlias = int | str
+"""What a marker names: an `int` in numbered styles, a `str` in label styles."""
+
+Ended: TypeAlias = Literal["complete", "error", "cancelled"]
+"""How a stream ended."""
+
+RefusedBy: TypeAlias = Literal["model", "policy"]
+"""Who refused to answer."""
+
+
+# Events are made once per chunk. A frozen dataclass costs twice a plain
+# slotted one, so they are frozen by agreement and not by force.
+
+
+@dataclass(slots=True)
+class Text:
+    """A piece of the cleaned answer."""
+
+    text: str
+    """The characters, never empty."""
+
+
+@dataclass(slots=True)
+class Citation:
+    """A marker after checking."""
+
+    text: str
+    """What the reader sees in its place: `"[1]"`, or `""` when it was removed."""
+    cited: tuple[Label, ...]
+    """Labels that have a passage, in the order written; the original ones even when renumbered."""
+    invalid: tuple[Label, ...]
+    """Labels that have none. Those too long to convert are not listed."""
+    raw: str
+    """The marker as the model wrote it, with the brackets around it that went too."""
+    passages: tuple[Any, ...]
+    """The `Passage` objects that `cited` names, in the same order."""
+    start: int
+    """Where `text` starts in the cleaned answer, in code points."""
+    end: int
+    """Where it ends."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """The last event of every answer: the score, and how the stream ended.
+
+    A valid citation says that the passage was in the prompt. It does not say
+    that the passage supports the sentence.
+    """
+
+    cited: tuple[Label, ...]
+    """Labels that have a passage, in the order of first use."""
+    invalid: tuple[Label, ...]
+    """Labels that have none, in the order of first use, without repeats."""
+    unused: tuple[Label, ...]
+    """Labels of passages never cited, in passage order."""
+    grounded: bool
+    """At least one valid citation and no refusal; nothing more."""
+    refused_by: RefusedBy | None
+    """`"model"` when the answer holds the refusal sentence, `"policy"` when a gate refused."""
+    passages: tuple[Any, ...]
+    """The `Passage` objects cited, in the order of first use; none after a refusal."""
+    kept: int
+    """How many markers had at least one valid label."""
+    removed: int
+    """How many markers had none, those that the end cut among them."""
+    truncated: bool
+    """Whether `invalid` leaves labels out: too many of them, or too long to convert."""
+    sentences: int | None
+    """How many sentences the answer has; `None` while sentences are off."""
+    uncited: tuple[str, ...] | None
+    """The sentences that carry no valid citation; `None` while sentences are off."""
+    ended: Ended
+    """`"complete"`, `"error"` or `"cancelled"`."""
+    reason: str | None
+    """Why it ended so, when there is more to say; never the text of an exception."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as the JSON object that every surface sends.
+
+        Passages appear as `label`, `id`, `title` and `url`; their text,
+        score and metadata stay on the server.
+        """
+        return {
+            "cited": list(self.cited),
+            "invalid": list(self.invalid),
+            "unused": list(self.unused),
+            "grounded": self.grounded,
+            "refused_by": self.refused_by,
+            "passages": [dict(_payload(passage)) for passage in self.passages],
+            "kept": self.kept,
+            "removed": self.removed,
+            "truncated": self.truncated,
+            "sentences": self.sentences,
+            "uncited": None if self.uncited is None else list(self.uncited),
+            "ended": self.ended,
+            "reason": self.reason,
+        }
+
+
+def _payload(passage: Any) -> Mapping[str, Any]:
+    payload: Mapping[str, Any] = passage.payload()
+    return payload
+
+
+Event: TypeAlias = Text | Citation | Summary
+"""Anything that a filter gives out."""

@@ -1,0 +1,764 @@
+"""`CitationFilter`: scanner, tally and mending joined; the one-shot check is it, fed once.
+
+It knows nothing of where the chunks come from or where the events go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from citestream.events import Citation, Summary, Text
+from citestream.exceptions import FinishedError, SourceError
+from citestream.mending import CLOSERS, destination, lead, needs_space, separator, wrapper
+from citestream.passages import NO_ANSWER, Passages
+from citestream.refusal import RefusalFinder
+from citestream.regions import Place, Regions
+from citestream.scanner import Found, Scanner
+from citestream.styles import NUMERIC, MarkerStyle
+from citestream.tally import Tally
+from citestream.visible import Behind, Visible
+from citestream.writing import Invalid, Show, Writer
+
+if TYPE_CHECKING:
+    from citestream.events import Ended, Event, Label
+    from citestream.styles import Reading
+
+__all__ = [
+    "NO_ANSWER",
+    "BlockFilter",
+    "Checked",
+    "CitationFilter",
+    "FilteredText",
+    "check_citations",
+    "filter_text",
+    "strip_invalid",
+]
+
+PassageSource: TypeAlias = int | Sequence[Any] | Mapping[Any, Any] | Passages
+"""What passages can be made from."""
+
+# What a chunk may end in that might go with a marker in the next one.
+_MAY_LEAD = " (*_!"
+
+# A longer chunk is gone over in pieces, since a removed marker is cut out of
+# the text that is being looked at, and that must not be the whole answer.
+_PIECE = 1024
+
+
+class BlockFilter:
+    """Filters one text block of an answer, under a score that several may share."""
+
+    __slots__ = (
+        "_events",
+        "_finished",
+        "_hole",
+        "_idle",
+        "_judged",
+        "_marks",
+        "_no_destination",
+        "_opener",
+        "_other_openers",
+        "_refusal",
+        "_run",
+        "_scanner",
+        "_stage",
+        "_tally",
+        "_visible",
+        "_writer",
+    )
+
+    def __init__(self, tally: Tally, style: MarkerStyle, writer: Writer, refusal: str | None) -> None:
+        self._tally = tally
+        self._writer = writer
+        self._scanner = Scanner(style)
+        finder = RefusalFinder(refusal) if refusal else None
+        self._refusal = refusal
+        self._visible = Visible(Regions(finder))
+        self._events: list[Text | Citation] = []
+        self._finished = False
+        # A marker was removed from the held text at this place, and what goes
+        # with it is not yet decided; -1 when there is no such hole.
+        self._hole = -1
+        self._stage = _Stage.RUN
+        self._run = False  # is the bracket being read the next one of a run?
+        self._no_destination = False  # is it known that no destination follows?
+        # A marker that was checked, while it is not known what belongs to it.
+        self._judged: _Judged | None = None
+        # Removed markers that are not reported yet, each with its place.
+        self._marks: list[tuple[int, Citation]] = []
+        # Is nothing held, and may text without brackets go out as it is?
+        self._idle = True
+        openers = "".join(style.pairs)
+        self._opener = openers[0]
+        self._other_openers = openers[1:]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the block has ended."""
+        return self._finished
+
+    @property
+    def held(self) -> str:
+        """The text held back now, as the model wrote it, without removed markers."""
+        return self._scanner.text
+
+    def feed(self, chunk: str) -> list[Text | Citation]:
+        """Filter the next chunk and return what is now certain.
+
+        Args:
+            chunk: The next piece of the answer, of any length. An empty chunk
+                is allowed and changes nothing.
+
+        Returns:
+            Events in the order of the text. Empty when all of the text is
+            still held back.
+
+        Raises:
+            FinishedError: `finish()` was already called.
+            SourceError: The chunk is not a `str`.
+        """
+        if (
+            self._idle
+            and chunk.__class__ is str
+            and self._opener not in chunk
+            and chunk[-1:] not in _MAY_LEAD
+            and (chunk.isascii() or not any(c in chunk for c in self._other_openers))
+        ):
+            self._visible.note(chunk)
+            return [Text(chunk)]
+        return self._feed(chunk)
+
+    def finish(self) -> list[Text | Citation]:
+        """Say that no more comes, and return what was held back.
+
+        Raises:
+            FinishedError: It was already called.
+        """
+        self._check_open()
+        self._scanner.final = True
+        self._go()
+        self._show(len(self._scanner.text))
+        self._flush()
+        self._end()
+        events, self._events = self._events, []
+        return events
+
+    def discard(self) -> None:
+        """Drop what is held back; the block ends here.
+
+        Raises:
+            FinishedError: It has ended already.
+        """
+        self._check_open()
+        self._end()
+
+    def _end(self) -> None:
+        self._finished = True
+        self._idle = False
+        finder = self._visible.regions.finder
+        if isinstance(finder, RefusalFinder) and finder.found:
+            self._tally.refused = True
+        self._scanner.text = ""
+
+    def _check_open(self) -> None:
+        if self._finished:
+            raise FinishedError(
+                "expected an open filter, got one that has finished: make one filter per answer"
+            )
+
+    def _feed(self, chunk: str) -> list[Text | Citation]:
+        if not isinstance(chunk, str):
+            raise SourceError(
+                f"expected a chunk of the answer as str, got {type(chunk).__name__}: "
+                "decode bytes first, with an incremental decoder"
+            )
+        self._check_open()
+        for start in range(0, len(chunk), _PIECE):
+            self._scanner.text += chunk[start : start + _PIECE]
+            self._go()
+        self._flush()
+        self._idle = not self._scanner.text and self._hole < 0 and self._visible.idle
+        events, self._events = self._events, []
+        return events
+
+    # Going over the held text
+
+    def _go(self) -> None:
+        """Show, check and mend as far as the text goes that has arrived."""
+        scanner = self._scanner
+        while True:
+            if self._judged is not None:
+                if not self._settle(self._judged):
+                    return
+            elif self._hole >= 0 and not self._run:
+                if not self._mend():
+                    return
+            elif scanner.open:
+                if not self._read():
+                    return
+            elif not scanner.text:
+                return
+            elif not self._begin():
+                return
+
+    def _begin(self) -> bool:
+        """Look for the next bracket; return whether there is one to be read."""
+        scanner = self._scanner
+        visible = self._visible
+        if (
+            scanner.text[0] == "("
+            and not self._no_destination
+            and self._behind_marker
+        ):
+            # The model's own link on a marker that was kept: the marker stays.
+            end = min(len(scanner.text), scanner.limit)
+            found, more = destination(scanner.text, 0, end)
+            if found:
+                scanner.drop(found)
+                return True
+            if more and scanner.peek(end) is None:
+                return False
+            self._no_destination = True
+        at = scanner.find()
+        if at < 0:
+            self._show(self._certain(len(scanner.text)))
+            return False
+        certain = self._certain(at)
+        self._show(certain)
+        self._begin_at(at - certain)
+        return True
+
+    def _begin_at(self, at: int) -> None:
+        """Begin to read the bracket at `at`, unless it stands in code or is escaped."""
+        scanner = self._scanner
+        regions = self._visible.regions
+        if at and not regions.clear:
+            regions = regions.clone()
+            regions.advance(scanner.text[:at])
+        place = regions.place()
+        if place is Place.LITERAL:
+            self._show(scanner.text.find("\n", at) + 1 or len(scanner.text))
+        elif place is Place.ESCAPED:
+            scanner.searched = at + 1
+        else:
+            scanner.begin(at, place, regions if place is Place.PENDING else None)
+
+    def _certain(self, end: int) -> int:
+        """Return how much of the text before `end`, where a marker is or may be, is certain.
+
+        What may go with that marker is not: a separator behind a kept marker,
+        a space, a wrapper.
+        """
+        scanner = self._scanner
+        visible = self._visible
+        text = scanner.text
+        if scanner.final and end == len(text):
+            return end
+        if self._behind_marker:
+            found, more = separator(text, 0, end)
+            if found == end or (more and end == len(text)):
+                return 0
+        start = lead(text, end, 0, visible.last)
+        if start == end:
+            return end
+        regions = visible.regions
+        if regions.clear and "\n" not in text[:start]:
+            return start
+        regions = regions.clone()
+        regions.advance(text[:start])
+        if regions.settled(text[start]).in_fence:
+            return end
+        if text[start] == " ":
+            # At the start of a line the space before a marker stays.
+            regions.advance(" ")
+            if regions.settled().line_start:
+                start += 1
+        return start
+
+    def _read(self) -> bool:
+        """Read the bracket on; return whether it is known what it is."""
+        scanner = self._scanner
+        found = scanner.read()
+        for _ in range(scanner.failed):
+            regions = self._visible.regions
+            self._visible.regions = regions.without_first_opener(scanner.text[0])
+        scanner.failed = 0
+        if scanner.in_doubt:
+            self._visible.regions = self._visible.regions.in_doubt(scanner.text[0])
+            scanner.in_doubt = False
+        if found is Found.WAIT:
+            return False
+        if found is Found.MARKER or found is Found.CUT:
+            self._take_separator()
+            if found is Found.CUT:
+                self._tally.cut()
+                scanner.pop()
+                self._remove(scanner.start, scanner.end, None)
+            else:
+                reading = scanner.reading
+                assert reading is not None  # a marker was read
+                cited, invalid = self._tally.check(
+                    reading.labels, reading.unlisted, drifted=reading.drifted
+                )
+                self._judged = _Judged(reading, cited, invalid, scanner)
+            return True
+        if self._run:
+            # No marker follows the removed one: mend first, then read again.
+            self._run = False
+            self._stage = _Stage.SURROUNDINGS
+            scanner.give_up()
+            return True
+        scanner.give_up()
+        if found is Found.PROSE:
+            scanner.searched = scanner.end
+        else:
+            self._show(scanner.end)
+            if found is Found.SPILL:
+                self._visible.spilled = scanner.spilled
+        return True
+
+    def _take_separator(self) -> None:
+        """Remove the separator between a removed marker and the one that follows it."""
+        if self._hole >= 0:
+            self._scanner.take_before(self._hole, self._scanner.start)
+            self._run = False
+
+    def _settle(self, judged: _Judged) -> bool:
+        """Find out what belongs to a checked marker; return whether it is known.
+
+        Brackets around it and nothing else go with it, and the model's own link.
+        """
+        scanner = self._scanner
+        while True:
+            wraps = scanner.wraps(judged.start, judged.end)
+            if wraps is None:
+                return False
+            if wraps:
+                judged.wrap(scanner.text)
+                continue
+            if judged.text is None:
+                judged.text = self._writer.write(
+                    judged.reading, judged.cited, judged.invalid, judged.raw, self._tally
+                )
+            image = self._image_mark(judged.start)
+            if judged.linked or (judged.text and not image and not scanner.may_wrap(judged.start)):
+                break  # nothing that follows can belong to it any more
+            follower = scanner.peek(judged.end)
+            if follower is None:
+                return False
+            if follower != "(":
+                break
+            end = min(len(scanner.text), scanner.limit)
+            found, more = destination(scanner.text, judged.end, end)
+            if more and scanner.peek(end) is None:
+                return False
+            if found == judged.end:
+                break
+            judged.link(found, image)
+        self._judged = None
+        passages = self._tally.passages_of(judged.cited)
+        citation = Citation(judged.text, judged.cited, judged.invalid, judged.raw, passages, 0, 0)
+        scanner.pop()
+        if judged.text:
+            self._keep(judged.start, judged.end, citation)
+        else:
+            self._remove(judged.start, judged.end, citation)
+        return True
+
+    def _image_mark(self, start: int) -> bool:
+        """Return whether the exclamation mark of an image stands before a marker."""
+        text = self._scanner.text
+        base = self._scanner.outer_base
+        if start <= base or text[start - 1] != "!":
+            return False
+        return start - 1 == base or text[start - 2] != "\\"
+
+    def _keep(self, start: int, end: int, citation: Citation) -> None:
+        """Show a marker, and the text before it."""
+        scanner = self._scanner
+        visible = self._visible
+        scanner.give_up()
+        self._hole = -1
+        self._no_destination = False
+        self._show(start)
+        if visible.behind is Behind.BRACKET:
+            visible.show(" ")
+        self._flush()
+        citation.start = visible.offset
+        visible.cite(citation.text)
+        citation.end = visible.offset
+        self._events.append(citation)
+        scanner.drop(end - start)
+        scanner.searched = 0
+
+    def _remove(self, start: int, end: int, citation: Citation | None) -> None:
+        """Take a marker out of the text; what goes with it is decided when more is known."""
+        scanner = self._scanner
+        self._hole = start
+        self._stage = _Stage.RUN
+        self._cut(start, end)
+        if citation is not None:
+            self._marks.append((start, citation))
+        if self._behind_marker and not scanner.open:
+            # Behind a kept marker the separator goes with the removed one.
+            found, _ = separator(scanner.text, 0, start)
+            if start and (found == start or scanner.text[:start] == " "):
+                self._cut(0, start)
+            self._stage = _Stage.MEET if self._hole == 0 else _Stage.RUN
+
+    @property
+    def _behind_marker(self) -> bool:
+        return self._visible.behind in (Behind.MARKER, Behind.LINE_MARKER)
+
+    # Mending
+
+    def _mend(self) -> bool:
+        """Close the hole that a removed marker left; return whether it is known how."""
+        scanner = self._scanner
+        if self._stage is _Stage.RUN:
+            end = min(len(scanner.text), scanner.limit)
+            found, more = separator(scanner.text, self._hole, end)
+            if more and scanner.peek(end) is None:
+                return False
+            if found < end and scanner.opens(found):
+                self._run = True
+                self._begin_at(found)
+                return True
+            self._stage = _Stage.SURROUNDINGS
+        if self._stage is _Stage.SURROUNDINGS:
+            if not self._take_surroundings():
+                return False
+            self._stage = _Stage.MEET
+        hole = self._hole
+        follower = scanner.peek(hole)
+        if follower is None:
+            return False
+        before = scanner.text[hole - 1] if hole else self._visible.last
+        if not scanner.open and hole == 0 and self._visible.regions.settled().line_start:
+            if follower == " ":
+                self._cut(hole, hole + 1)
+        elif before == follower == ".":
+            self._cut(hole, hole + 1)
+        elif follower and needs_space(before, follower):
+            scanner.insert(hole, " ")
+        self._hole = -1
+        return True
+
+    def _take_surroundings(self) -> bool:
+        """Take the wrapper and the space of a removed marker; return whether it is known."""
+        scanner = self._scanner
+        text = scanner.text
+        hole = self._hole
+        opener = wrapper(text, hole, scanner.base, self._visible.last)
+        if opener:
+            closer = CLOSERS[opener]
+            end = hole + len(closer)
+            following = text[hole : min(end, scanner.limit)]
+            if following == closer:
+                self._cut(hole, end)
+                hole -= len(opener)
+                self._cut(hole, hole + len(opener))
+            elif closer.startswith(following) and scanner.peek(hole + len(following)) is None:
+                return False
+        if hole > scanner.base and scanner.text[hole - 1] == " ":
+            self._cut(hole - 1, hole)
+        return True
+
+    def _cut(self, start: int, end: int) -> None:
+        """Remove a piece of the held text, and keep the places in it right."""
+        self._scanner.cut(start, end)
+
+        def moved(place: int) -> int:
+            return place - (end - start) if place >= end else min(place, start)
+
+        self._hole = moved(self._hole)
+        self._marks = [(moved(place), citation) for place, citation in self._marks]
+
+    # Showing
+
+    def _show(self, count: int) -> None:
+        """Show the first `count` characters of the held text."""
+        scanner = self._scanner
+        visible = self._visible
+        pos = 0
+        while self._marks and self._marks[0][0] <= count:
+            place, citation = self._marks.pop(0)
+            visible.show(scanner.text[pos:place])
+            self._flush()
+            citation.start = citation.end = visible.offset
+            self._events.append(citation)
+            pos = place
+        visible.show(scanner.text[pos:count])
+        scanner.drop(count)
+        if self._hole >= 0:
+            self._hole -= count
+        self._marks = [(place - count, citation) for place, citation in self._marks]
+
+    def _flush(self) -> None:
+        """Make an event of the text shown."""
+        parts = self._visible.parts
+        if parts:
+            self._events.append(Text(parts[0] if len(parts) == 1 else "".join(parts)))
+            parts.clear()
+
+
+class CitationFilter(BlockFilter):
+    """Filters an answer: checks its citations while it streams.
+
+    Feed it the chunks as they come, then finish it. A filter is for one
+    answer; one that holds several text blocks has a `block()` for each.
+    """
+
+    __slots__ = ("_style",)
+
+    def __init__(
+        self,
+        passages: PassageSource,
+        *,
+        style: MarkerStyle = NUMERIC,
+        match: Literal["exact"] = "exact",
+        invalid: Invalid = "drop",
+        replacement: str = "",
+        show: Show = None,
+        renumber: bool = False,
+        prior: None = None,
+        sentences: Literal[False] = False,
+        refusal: str | None = NO_ANSWER,
+    ) -> None:
+        """Make a filter.
+
+        Args:
+            passages: What was in the prompt: how many, the texts, objects
+                that hold one, a mapping label -> passage, or `Passages`.
+            style: What a marker looks like.
+            match: How a label finds its passage: `"exact"`.
+            invalid: What becomes of labels without a passage: `"drop"` removes
+                them, `"flag"` shows `replacement`, `"keep"` only reports
+                them; a function of the label returns what to show.
+            replacement: What a flagged marker is replaced by.
+            show: How valid markers are shown: `None` in the canonical form,
+                `"verbatim"` as the model wrote them, `"none"` not at all; a
+                function of the `Citation` returns what to show.
+            renumber: Whether labels are shown as numbers in the order of
+                first use. The events hold the original labels.
+            prior: Passages of earlier turns; none yet.
+            sentences: Whether sentences are counted; not yet.
+            refusal: The exact sentence that says there is no answer; `None`
+                looks for none.
+
+        Raises:
+            PassageError: The passages cannot be used.
+            ValueError: An option is none of those allowed.
+        """
+        _check_option("match", match, "exact")
+        _check_option("prior", prior, None)
+        _check_option("sentences", sentences, False)
+        writer = Writer(invalid, replacement, show, renumber)
+        known = Passages.of(passages)
+        known.check_style(style)
+        self._style = style
+        super().__init__(Tally(known), style, writer, refusal)
+
+    @property
+    def passages(self) -> Passages:
+        """What was in the prompt."""
+        return self._tally.passages
+
+    def block(self) -> BlockFilter:
+        """Return a filter for another text block of this answer, under the same score."""
+        return BlockFilter(self._tally, self._style, self._writer, self._refusal)
+
+    def finish(  # type: ignore[override]  # a block's events, and the summary after them
+        self, ended: Ended = "complete", reason: str | None = None
+    ) -> list[Event]:
+        """Say that no more comes; return what was held back, and the summary last.
+
+        Args:
+            ended: How the stream ended.
+            reason: Why, when there is more to say.
+
+        Raises:
+            FinishedError: It was already called.
+        """
+        return [*super().finish(), self._tally.summary(ended, reason)]
+
+    def discard(  # type: ignore[override]  # a block has no summary to give
+        self, ended: Ended = "cancelled", reason: str | None = None
+    ) -> Summary:
+        """Drop what is held back, and return the summary.
+
+        Raises:
+            FinishedError: The filter has finished already.
+        """
+        super().discard()
+        return self._tally.summary(ended, reason)
+
+
+def _check_option(name: str, value: object, allowed: object) -> None:
+    if value != allowed or type(value) is not type(allowed):
+        raise ValueError(f"expected {name}={allowed!r}, got {value!r}")
+
+
+class _Stage(Enum):
+    """How far it is known what becomes of a hole."""
+
+    RUN = auto()
+    """Another marker may follow, behind a separator or none."""
+    SURROUNDINGS = auto()
+    """The wrapper and the space before it may go."""
+    MEET = auto()
+    """Its two sides meet."""
+
+
+class _Judged:
+    """A marker that was checked, while it is not known yet what belongs to it."""
+
+    __slots__ = ("cited", "end", "invalid", "linked", "raw", "reading", "start", "text")
+
+    def __init__(
+        self,
+        reading: Reading,
+        cited: tuple[Label, ...],
+        invalid: tuple[Label, ...],
+        scanner: Scanner,
+    ) -> None:
+        self.reading = reading
+        self.cited = cited
+        self.invalid = invalid
+        self.start = scanner.start
+        self.end = scanner.end
+        self.raw = scanner.text[scanner.start : scanner.end]
+        self.text: str | None = None
+        self.linked = False
+
+    def wrap(self, text: str) -> None:
+        """Take in the brackets around it."""
+        self.start -= 1
+        self.raw = text[self.start] + self.raw + text[self.end]
+        self.end += 1
+        self.text = None
+        self.linked = False
+
+    def link(self, end: int, image: bool) -> None:
+        """Take in the link destination behind it, and an image's mark."""
+        self.end = end
+        self.start -= image
+        self.linked = True
+
+
+# One-shot
+
+
+@dataclass(slots=True)
+class Checked:
+    """An answer, checked whole."""
+
+    answer: str
+    """The cleaned answer."""
+    cited: list[Label]
+    """Labels that have a passage, in the order of first use."""
+    invalid: list[Label]
+    """Labels that have none, in the order of first use."""
+    unused: list[Label]
+    """Labels of passages never cited, in passage order."""
+    grounded: bool
+    """At least one valid citation and no refusal; nothing more."""
+    summary: Summary
+    """The whole score."""
+
+
+def check_citations(answer: str, passages: PassageSource, **options: Any) -> Checked:
+    """Check the citations of a whole answer.
+
+    Args:
+        answer: What the model wrote.
+        passages: What was in the prompt, as for `CitationFilter`.
+        **options: The options of `CitationFilter`.
+
+    Raises:
+        SourceError: The answer is not a `str`.
+        PassageError: The passages cannot be used.
+    """
+    citations = CitationFilter(passages, **options)
+    events: list[Event] = [*citations.feed(answer), *citations.finish()]
+    summary = events.pop()
+    assert isinstance(summary, Summary)  # it is always the last
+    return Checked(
+        answer="".join([event.text for event in events if not isinstance(event, Summary)]),
+        cited=list(summary.cited),
+        invalid=list(summary.invalid),
+        unused=list(summary.unused),
+        grounded=summary.grounded,
+        summary=summary,
+    )
+
+
+def strip_invalid(answer: str, passages: PassageSource, **options: Any) -> str:
+    """Return the answer without the markers that have no passage.
+
+    Args:
+        answer: What the model wrote.
+        passages: What was in the prompt, as for `CitationFilter`.
+        **options: The options of `CitationFilter`.
+    """
+    return check_citations(answer, passages, **options).answer
+
+
+class FilteredText:
+    """The visible text of an answer, chunk by chunk, for a loop that is not async."""
+
+    def __init__(self, chunks: Iterable[str], passages: PassageSource, **options: Any) -> None:
+        if isinstance(chunks, str | bytes):
+            raise SourceError(
+                f"expected an iterable of chunks, got a single {type(chunks).__name__}: "
+                "check a whole answer with check_citations()"
+            )
+        try:
+            self._chunks = iter(chunks)
+        except TypeError:
+            raise SourceError(
+                f"expected an iterable of str, got {type(chunks).__name__}: "
+                "an async source needs CitationStream"
+            ) from None
+        self._filter = CitationFilter(passages, **options)
+        self.summary: Summary | None = None
+        """The score; `None` until the loop has ended."""
+
+    def __iter__(self) -> Iterator[str]:
+        ended: Ended = "cancelled"
+        try:
+            for chunk in self._chunks:
+                for event in self._filter.feed(chunk):
+                    if event.text:
+                        yield event.text
+            for event in self._filter.finish():
+                if isinstance(event, Summary):
+                    self.summary = event
+                elif event.text:
+                    yield event.text
+        except Exception:
+            ended = "error"
+            raise
+        finally:
+            if self.summary is None and not self._filter.finished:
+                self.summary = self._filter.discard(ended)
+
+
+def filter_text(chunks: Iterable[str], passages: PassageSource, **options: Any) -> FilteredText:
+    """Filter the chunks of an answer in a loop that is not async.
+
+    Args:
+        chunks: The pieces of the answer.
+        passages: What was in the prompt, as for `CitationFilter`.
+        **options: The options of `CitationFilter`.
+
+    Returns:
+        An iterable of the visible text; its `summary` is there afterwards.
+
+    Raises:
+        SourceError: `chunks` is not an iterable of `str`, or is itself one.
+    """
+    return FilteredText(chunks, passages, **options)

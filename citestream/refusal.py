@@ -1,0 +1,66 @@
+"""Finds one exact sentence, the refusal, in text that comes in pieces.
+
+It does not know what code is, nor what a refusal means for the score.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["RefusalFinder", "fold"]
+
+# Kinds of quotation marks and dashes that typography puts for the plain ones.
+_TYPOGRAPHY = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02bb\u00b4`\u2035", "'")
+    | dict.fromkeys('\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb', '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad", "-")
+    | dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", "")
+)
+_APOSTROPHES = "'\u2018\u2019\u201a\u201b\u2032\u02bc\u02bb\u00b4`\u2035\uff07"
+
+
+def fold(text: str) -> str:
+    """Return `text` without what does not count: case, typography, width and white space."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_TYPOGRAPHY))
+    elif "`" in text:
+        text = text.replace("`", "'")
+    return "".join(text.casefold().split())
+
+
+class RefusalFinder:
+    """Searches pieces of text for the refusal, across their borders."""
+
+    __slots__ = ("_needle", "_recent", "found")
+
+    def __init__(self, refusal: str) -> None:
+        self._needle = fold(refusal)
+        self._recent = ""
+        self.found = False
+        """Whether the refusal stood in the text."""
+
+    def clone(self) -> RefusalFinder:
+        """Return an independent copy."""
+        new = RefusalFinder.__new__(RefusalFinder)
+        new._needle = self._needle
+        new._recent = self._recent
+        new.found = self.found
+        return new
+
+    def feed(self, text: str) -> None:
+        """Search the next piece of text."""
+        if self.found:
+            return
+        keep = len(self._needle) - 1
+        # Folding costs ten times a plain search. In a long text without an
+        # apostrophe a needle with one can only lie across a border.
+        if len(text) > 16 * keep and "'" in self._needle:
+            if not any(apostrophe in text for apostrophe in _APOSTROPHES):
+                head, tail = fold(text[: 8 * keep]), fold(text[-8 * keep :])
+                if len(head) >= keep <= len(tail):
+                    self.found = self._needle in self._recent + head
+                    self._recent = tail[-keep:]
+                    return
+        text = self._recent + fold(text)
+        self.found = self._needle in text
+        self._recent = text[-keep:] if keep else ""
