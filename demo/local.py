@@ -86,9 +86,14 @@ async def local_model(model: Path | None = None, *, slots: int = 1) -> AsyncGene
     if find_spec("xllamacpp") is None:
         raise LocalModelError(f"the package xllamacpp is not installed: {INSTALL}")
     command = [*_SERVER, str(model or model_file()), str(slots)]
-    # Its errors go where ours go.
     process = await anyio.open_process(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # Its errors go where ours go.
+        stderr=None,
+        # Ctrl-C is for us: we stop it once the open answers have ended.
+        start_new_session=True,
     )
     try:
         yield f"{await _started(process)}/v1"

@@ -16,13 +16,14 @@ import httpx2
 
 from citestream import NO_ANSWER
 from demo.corpus import words
+from demo.prompts import few_shot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
     from citestream import Passage, Passages
 
-__all__ = ["SCENARIOS", "Model", "ModelError", "RemoteModel", "ScriptedModel"]
+__all__ = ["SCENARIOS", "LocalModel", "Model", "ModelError", "RemoteModel", "ScriptedModel"]
 
 
 class ModelError(Exception):
@@ -56,7 +57,7 @@ SCENARIOS: Mapping[str, str] = {
 }
 """What the scripted model can be told to do, the page's first choice first."""
 
-_CHUNK = re.compile(r"\s*\S+")
+_CHUNK = re.compile(r"\s*\S+|\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 # An invented number is past the last passage; a year is one that models like.
@@ -135,14 +136,14 @@ def _split(text: str) -> Iterator[str]:
 # second is slow already.
 _TIMEOUT = httpx2.Timeout(60, connect=5)
 
-# Four sentences with their citations fit in half of it.
-_MOST_TOKENS = 512
-
 
 class RemoteModel:
     """A model behind an OpenAI-compatible endpoint."""
 
     scenarios: Mapping[str, str] = {}
+
+    options: Mapping[str, Any] = {"max_tokens": 512}
+    """What every request says besides the prompt; four cited sentences fit in half of it."""
 
     def __init__(self, url: str, model_name: str | None = None, key: str | None = None) -> None:
         parsed = httpx2.URL(url)
@@ -170,8 +171,8 @@ class RemoteModel:
                 request = {
                     "model": self._model_name or await self._first_listed(client),
                     "messages": self.messages(question, passages),
-                    "max_tokens": _MOST_TOKENS,
                     "stream": True,
+                    **self.options,
                 }
                 url = f"{self._url}/chat/completions"
                 async with client.sse(url, method="POST", json=request) as events:
@@ -193,6 +194,21 @@ class RemoteModel:
             return str(response.json()["data"][0]["id"])
         except (ValueError, LookupError, TypeError) as error:
             raise ModelError(f"{self._url}/models lists no model") from error
+
+
+class LocalModel(RemoteModel):
+    """The small model on this machine, asked in the one way it understands."""
+
+    options: Mapping[str, Any] = {
+        # Past three sentences it only repeats itself.
+        "max_tokens": 80,
+        # The same question gets the same answer, and the most likely one is bad enough.
+        "temperature": 0,
+    }
+
+    def messages(self, question: str, passages: Passages) -> list[dict[str, str]]:
+        """Return the prompt that shows by example what is wanted."""
+        return few_shot(question, passages)
 
 
 def _content(data: str) -> str | None:
