@@ -473,9 +473,13 @@ def _disarmed(
 
 def _words(text: str) -> str:
     """Return the words of a label alone, since typography never tells two labels apart."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    seen = "".join(char for char in folded if unicodedata.category(char) != "Cf")
-    return f" {' '.join(_WORD.findall(seen))} "
+    folded = unicodedata.normalize("NFKC", _visible(text)).casefold()
+    return f" {' '.join(_WORD.findall(folded))} "
+
+
+def _visible(text: str) -> str:
+    """Return `text` without the characters that take no room, such as a zero-width space."""
+    return "".join(char for char in text if unicodedata.category(char) != "Cf")
 
 
 def _disarmer(written: Mapping[int | str, str]) -> Callable[[str], str]:
@@ -529,7 +533,8 @@ def _block(marker: str, passages: tuple[Passage, ...], disarm: Callable[[str], s
 
 def _one_line(title: str) -> str:
     """Return a title without line breaks, controls, surrogates and what shows nothing."""
-    return " ".join("".join(char if char.isprintable() else " " for char in title).split())
+    shown = "".join(char if char.isprintable() else " " for char in _visible(title))
+    return " ".join(shown.split())
 
 
 # What is made of the caller's hits.
@@ -548,7 +553,7 @@ _NAMES = {
     "metadata": ("metadata", "meta", "attributes", "payload"),
 }
 # Any of these tells a document from another object: a `name` alone is a file or a thread.
-_TELLING = (*_NAMES["text"], *_NAMES["id"], *_NAMES["url"], "title", "get_content", "node")
+_TELLING = (*_NAMES["text"], *_NAMES["id"], *_NAMES["url"], "title", "node")
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 
 _Kept = TypeVar("_Kept")
@@ -622,7 +627,7 @@ def _passage(item: object, label: int | str) -> Passage:
 
 def _converted(item: object, label: int | str) -> Passage:
     """Make a passage of a document-like object, without the fields that cannot be used."""
-    if not any(_has(item, name) for name in _TELLING):
+    if not any(_has(item, name) for name in _TELLING) and not hasattr(item, "get_content"):
         raise PassageError(
             f"expected a str, a dict, a Passage or a document with a text for passage "
             f"{_seen(label)}, got {_seen(item)}: give the texts, or the number of passages alone"
@@ -700,9 +705,16 @@ def _has(place: Any, name: str) -> bool:
     try:
         if hasattr(place, "keys"):
             return name in place.keys()  # noqa: SIM118 - `in` a database row looks at its values
-        return hasattr(place, name)
+        return not _is_method(getattr(place, name))
+    except AttributeError:
+        return False
     except Exception:
         return True  # it is there, and cannot be read: `_value` says so
+
+
+def _is_method(value: object) -> bool:
+    # Some libraries' strings can be called, as the method that they once were.
+    return callable(value) and not isinstance(value, str)
 
 
 def _value(place: Any, name: str) -> Any:
@@ -717,8 +729,7 @@ def _value(place: Any, name: str) -> Any:
     except Exception as error:
         _log.warning("a passage's %s cannot be read: %s", name, type(error).__name__)
         return None
-    # A method is no value, but some libraries' strings can be called for old times' sake.
-    return None if callable(value) and not isinstance(value, str) else value
+    return None if _is_method(value) else value
 
 
 def _called(place: object, name: str) -> Any:
@@ -799,8 +810,7 @@ def _score(score: Any) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise PassageError(
-            f"expected a finite number as its score, got {_seen(score)}: "
-            "use None when there is none"
+            f"expected a finite number as its score, got {_seen(score)}: use None for none"
         )
     return number
 
