@@ -1,0 +1,94 @@
+"""One answer inside frames: text in, visible text out, its citations with a URL noted down.
+
+It does not know how the text is framed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias
+
+from citestream.events import Citation, Ended, Summary, Text
+from citestream.filter import CitationFilter
+
+__all__ = ["Answer", "Filters", "ProseAnswer", "note"]
+
+Filters: TypeAlias = Callable[[], CitationFilter]
+"""Makes the filter of the next answer."""
+
+# Ten citations in each sentence of a very long answer. What is beyond it is
+# shown and counted, and only the list beside the text leaves it out.
+MOST_NOTED = 1000
+
+
+class Answer(Protocol):
+    """What a frame format needs of an answer, whatever kind of text it is."""
+
+    changed: bool
+    """Whether any frame left with other text than it came with; the format says so."""
+    noted: list[tuple[int, int, Any]]
+    """Where each citation of a passage with a URL stands in the visible text."""
+    summary: Summary | None
+    """The score, once the answer has ended."""
+
+    def feed(self, text: str) -> str:
+        """Give the next piece and return what is now visible."""
+        ...
+
+    def finish(self, ended: Ended = "complete", reason: str | None = None) -> str:
+        """Say that no more comes and return what was held."""
+        ...
+
+    def discard(self, ended: Ended = "cancelled", reason: str | None = None) -> None:
+        """Drop what is held, for a reader that is gone."""
+        ...
+
+
+class ProseAnswer:
+    """An answer whose whole text is prose."""
+
+    __slots__ = ("_filter", "changed", "noted", "summary")
+
+    def __init__(self, citations: CitationFilter) -> None:
+        self._filter = citations
+        self.changed = False
+        self.noted: list[tuple[int, int, Any]] = []
+        self.summary: Summary | None = None
+
+    def feed(self, text: str) -> str:
+        """Give the next piece and return what is now visible."""
+        events = self._filter.feed(text)
+        if len(events) == 1:
+            event = events[0]
+            if type(event) is Text:
+                return event.text
+        return self._visible(events)
+
+    def finish(self, ended: Ended = "complete", reason: str | None = None) -> str:
+        """Say that no more comes and return what was held."""
+        *events, summary = self._filter.finish(ended, reason)
+        assert isinstance(summary, Summary)
+        self.summary = summary
+        return self._visible(events)
+
+    def discard(self, ended: Ended = "cancelled", reason: str | None = None) -> None:
+        """Drop what is held, for a reader that is gone."""
+        self.summary = self._filter.discard(ended, reason)
+
+    def _visible(self, events: Iterable[Text | Citation | Summary]) -> str:
+        pieces: list[str] = []
+        for event in events:
+            if isinstance(event, Summary):
+                continue
+            pieces.append(event.text)
+            if isinstance(event, Citation):
+                note(self.noted, event, event.start, event.end)
+        return "".join(pieces)
+
+
+def note(noted: list[tuple[int, int, Any]], citation: Citation, start: int, end: int) -> None:
+    """Remember the passages of a shown citation that have a URL."""
+    if citation.text:
+        for passage in citation.passages:
+            if passage.url and len(noted) < MOST_NOTED:
+                noted.append((start, end, passage))

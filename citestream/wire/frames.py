@@ -1,0 +1,281 @@
+"""What formats in server-sent events share: the loop over events, frames that differ in text alone.
+
+It does not know any format; each one says what an event means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Protocol
+
+from citestream.exceptions import UnfilterableResponseError
+from citestream.wire.splice import Document, Path, literal
+from citestream.wire.sse import SSEEvent, SSEReader, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from citestream.events import Ended, Summary
+    from citestream.wire.answer import Answer
+
+__all__ = [
+    "SOURCE_FAILED",
+    "EventStream",
+    "Template",
+    "Wire",
+    "failed",
+    "is_done",
+    "read_document",
+]
+
+SOURCE_FAILED = "source failed"
+"""The reason that a reader is given when a body breaks off, whatever broke it."""
+
+
+# Formats interleave as many frames as they have choices; past this the
+# frames are parsed one by one, which is slower and nothing else.
+MOST_TEMPLATES = 8
+
+# A template costs a walk over its frame, so a stream whose frames never
+# repeat (random padding in each) stops trying.
+MOST_ATTEMPTS = 32
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_STRING_INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
+
+
+class Wire(Protocol):
+    """One response body in one format: bytes in, bytes out."""
+
+    def feed(self, body: bytes) -> bytes:
+        """Give the next bytes of the body and return what may leave now."""
+        ...
+
+    def finish(self) -> bytes:
+        """Say that the body is complete and return its rest."""
+        ...
+
+    def fail(self, error_id: str) -> tuple[bytes, bool]:
+        """Say that the body broke off.
+
+        Returns:
+            What was held, then one error in the format's own dialect and its
+            terminal frame; and whether that ends the body. It does not in a
+            format that has no place for an error: there the connection has to
+            be seen to break off.
+        """
+        ...
+
+    def discard(self, ended: Ended = "cancelled", reason: str | None = None) -> None:
+        """Drop what is held: nobody reads it."""
+        ...
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """The scores of the answers that have ended, in the order of their end."""
+        ...
+
+
+class Template:
+    """The bytes around the text in a frame that a stream repeats.
+
+    Most frames of a stream are the same but for their text. Such a frame is
+    read by comparing its two ends, and written by putting them around other
+    text, so nothing is parsed and nothing else can change.
+    """
+
+    __slots__ = ("_prefix", "_quoted", "_suffix")
+
+    def __init__(self, prefix: bytes, suffix: bytes, quoted: bool) -> None:
+        self._prefix = prefix
+        self._suffix = suffix
+        self._quoted = quoted
+
+    @classmethod
+    def of(
+        cls, event: SSEEvent, document: Document | None = None, path: Path = ()
+    ) -> Template | None:
+        """Make the template of an event whose text is its data or one string in it.
+
+        Returns:
+            `None` when the event has another shape than one data line with
+            a space after its colon.
+        """
+        span = event.data_span()
+        if span is None or event.raw != event.terminated():
+            return None
+        start, end = span
+        if event.raw[start - 1 : start] != b" ":
+            return None
+        if document is not None:
+            first, last = document.span(path)
+            text = document.text
+            end = start + len(text[: last - 1].encode("utf-8", "surrogateescape"))
+            start += len(text[: first + 1].encode("utf-8", "surrogateescape"))
+        return cls(event.raw[:start], event.raw[end:], document is not None)
+
+    def text(self, raw: bytes) -> str | None:
+        """Return the text of a frame of this shape, `None` for any other."""
+        prefix = self._prefix
+        suffix = self._suffix
+        if not (raw.startswith(prefix) and raw.endswith(suffix)):
+            return None
+        inside = raw[len(prefix) : -len(suffix)]
+        if b"\n" in inside or b"\r" in inside or len(raw) < len(prefix) + len(suffix):
+            return None
+        try:
+            if not self._quoted or not (b"\\" in inside or b'"' in inside):
+                return inside.decode()
+            if _STRING_INSIDE.fullmatch(inside) is None:
+                return None
+            return str(json.loads(b'"%b"' % inside))
+        except ValueError:
+            return None
+
+    def frame(self, text: str) -> bytes:
+        """Return the frame with other text."""
+        if self._quoted:
+            return self._prefix + literal(text)[1:-1].encode() + self._suffix
+        # A line break becomes a second data line, with the line end used here.
+        name = self._prefix[self._prefix.rfind(b"\n") + 1 :]
+        end = _LINE_END.match(self._suffix)
+        lines = _LINE_END.split(encoded(text))
+        return self._prefix + ((end[0] if end else b"") + name).join(lines) + self._suffix
+
+
+class EventStream(ABC):
+    """A stream of events in some format, which a subclass knows.
+
+    A subclass reads one event at a time with `_read`, and says with `_end`
+    what is still owed when no more comes.
+    """
+
+    def __init__(self, new_answer: Callable[[], Answer]) -> None:
+        self._new_answer = new_answer
+        self._reader = SSEReader()
+        self._templates: list[tuple[Template, Answer]] = []
+        self._attempts = 0
+        self._ended: list[Summary] = []
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """The scores of the answers that have ended, in the order of their end."""
+        return self._ended
+
+    def feed(self, body: bytes) -> bytes:
+        """Give the next bytes of the body and return what may leave now."""
+        if self._reader.idle:
+            frame = self._repeated(body)
+            if frame is not None:
+                return frame
+        return b"".join([self._event(event) for event in self._reader.feed(body)])
+
+    def finish(self) -> bytes:
+        """Say that the body is complete and return its rest."""
+        return self._rest("complete", None)
+
+    def discard(self, ended: Ended = "cancelled", reason: str | None = None) -> None:
+        """Drop what is held: nobody reads it."""
+        for answer in self._open():
+            answer.discard(ended, reason)
+            self._close(answer)
+
+    def _rest(self, ended: Ended, reason: str | None, error: bytes = b"") -> bytes:
+        for event in self._reader.finish():
+            # The stream ended inside an event: what is added comes after it.
+            written = self._event(event)
+            owed = self._end(ended, reason, error)
+            return (event.terminated() if owed and written == event.raw else written) + owed
+        return self._end(ended, reason, error)
+
+    def _event(self, event: SSEEvent) -> bytes:
+        frame = self._repeated(event.raw)
+        return self._read(event) if frame is None else frame
+
+    def _repeated(self, raw: bytes) -> bytes | None:
+        for template, answer in self._templates:
+            text = template.text(raw)
+            if text is not None:
+                visible = answer.feed(text)
+                if visible == text:
+                    return raw
+                answer.changed = True
+                # A frame with a template carries text and nothing else, so
+                # one with nothing to show need not be sent.
+                return template.frame(visible) if visible else b""
+        return None
+
+    def _remember(
+        self, answer: Answer, event: SSEEvent, document: Document | None = None, path: Path = ()
+    ) -> None:
+        """Read later frames of this shape by comparison.
+
+        The caller vouches that the frame carries nothing but text.
+        """
+        if self._attempts < MOST_ATTEMPTS and len(self._templates) < MOST_TEMPLATES:
+            self._attempts += 1
+            template = Template.of(event, document, path)
+            if template is not None:
+                self._templates.append((template, answer))
+
+    def _filtered_again(self, text: str) -> str:
+        """Filter text that repeats what has left already, and so counts nowhere."""
+        answer = self._new_answer()
+        return answer.feed(text) + answer.finish()
+
+    def _close(self, answer: Answer) -> None:
+        """Keep the score of an answer that has ended."""
+        self._templates = [pair for pair in self._templates if pair[1] is not answer]
+        if answer.summary is not None:
+            self._ended.append(answer.summary)
+
+    @abstractmethod
+    def fail(self, error_id: str) -> tuple[bytes, bool]:
+        """Say that the body broke off; see `Wire`."""
+
+    @abstractmethod
+    def _read(self, event: SSEEvent) -> bytes:
+        """Return what takes the place of an event."""
+
+    @abstractmethod
+    def _end(self, ended: Ended, reason: str | None, error: bytes = b"") -> bytes:
+        """End the answers that are open.
+
+        Args:
+            ended: How the stream ended.
+            reason: Why, when there is more to say.
+            error: What goes between the text that was held and the terminal frame.
+
+        Returns:
+            What the client is still owed.
+        """
+
+    @abstractmethod
+    def _open(self) -> list[Answer]:
+        """Return the answers that have not ended; at least one if none ever did."""
+
+
+def failed(error_id: str) -> str:
+    """Return the reason for the summary: what a reader is told, and what finds it in the log."""
+    return f"{SOURCE_FAILED} ({error_id})"
+
+
+def is_done(data: str) -> bool:
+    """Whether the data is the end mark that many streams close with."""
+    return data.strip() == "[DONE]"
+
+
+def read_document(data: str) -> Document:
+    """Read the JSON of an event.
+
+    Raises:
+        UnfilterableResponseError: It is not JSON.
+    """
+    try:
+        return Document(data)
+    except (ValueError, RecursionError):
+        raise UnfilterableResponseError(
+            "expected JSON in every event, got something else: name the format with format="
+        ) from None

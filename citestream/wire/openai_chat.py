@@ -1,0 +1,445 @@
+"""OpenAI Chat Completions, streamed and whole, with the two older shapes of the same endpoint.
+
+The older ones are legacy completions, whose choices hold `text`, and
+llama.cpp's own `/completion`, which has no choices at all. It knows nothing
+of the request that was answered.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from citestream.exceptions import UnfilterableResponseError
+from citestream.wire.frames import SOURCE_FAILED, EventStream, failed, is_done, read_document
+from citestream.wire.splice import Document, Path, literal
+from citestream.wire.sse import SSEEvent, frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from citestream.events import Ended, Summary
+    from citestream.wire.answer import Answer
+
+__all__ = ["ChatStream", "is_chat", "rewrite_chat"]
+
+logger = logging.getLogger("citestream")
+
+# `n` in the provider's published limits.
+MOST_CHOICES = 128
+
+# What tells a client which stream a frame belongs to. A frame that is made
+# here repeats these and nothing else of the frame it was made from.
+_IDENTITY = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+
+# What a frame may hold beside text and still carry nothing but text.
+_PLAIN_FRAME = frozenset((*_IDENTITY, "choices", "obfuscation", "provider"))
+_PLAIN_CHOICE = frozenset(("index", "delta", "text", "logprobs", "finish_reason"))
+
+# llama.cpp's names for what betrays a removed marker beside the text.
+_NATIVE_TRACES = ("tokens", "completion_probabilities", "probs")
+
+
+class _Choice(NamedTuple):
+    """Where one choice of a frame or body keeps its text."""
+
+    number: int
+    """Its index among the choices."""
+    path: Path
+    """Where the choice is."""
+    texts: list[Path]
+    """Where its text is: one place, or one for each text part."""
+    message: Path | None
+    """Where text and annotations are told apart; `None` in the older shapes."""
+    reason: str | None
+    """Its finish reason."""
+
+
+class _Writing:
+    """One choice of a stream while it is being written."""
+
+    __slots__ = ("answer", "chat", "native", "notes")
+
+    def __init__(self, answer: Answer, native: bool) -> None:
+        self.answer = answer
+        self.native = native
+        self.chat = False
+        self.notes: list[Any] = []
+
+    @property
+    def legacy(self) -> bool:
+        """Whether its log-probabilities point into the whole text by offset."""
+        return not (self.native or self.chat)
+
+
+def is_chat(value: Any) -> bool:
+    """Whether a JSON value is a frame or body of this format."""
+    return isinstance(value, dict) and (isinstance(value.get("choices"), list) or _is_native(value))
+
+
+class ChatStream(EventStream):
+    """A stream of completion chunks: one answer for each choice index.
+
+    What a client appends to a choice's content is one text for that client,
+    even where a tool call came in between, so it is one text here as well.
+    """
+
+    def __init__(self, new_answer: Callable[[], Answer]) -> None:
+        super().__init__(new_answer)
+        self._writing: dict[int, _Writing] = {}
+        self._seen: set[int] = set()
+        self._identity: dict[str, Any] = {}
+        self._line_end = b"\n"
+        self._over = False
+
+    def fail(self, error_id: str) -> tuple[bytes, bool]:
+        """Say that the body broke off: what was held, the error, and the end mark."""
+        error = {
+            "message": "The answer was interrupted.",
+            "type": "server_error",
+            "param": None,
+            "code": "source_failed",
+            "id": error_id,
+        }
+        last = self._frame({"error": error}) + frame("[DONE]", end=self._line_end)
+        return self._rest("error", failed(error_id), b"" if self._over else last), True
+
+    def _read(self, event: SSEEvent) -> bytes:
+        data = event.data
+        if data is None:
+            return event.raw
+        self._line_end = event.line_end
+        if is_done(data):
+            owed = self._end("complete", None)
+            self._over = True
+            return owed + event.raw
+        document = read_document(data)
+        value = document.value
+        if not isinstance(value, dict):
+            raise _unknown("a JSON object in every event")
+        self._identity = {key: value[key] for key in _IDENTITY if key in value}
+        choices = _choices(value, "delta")
+        if not choices:
+            if value.get("error"):
+                # The server's own error ends the stream for every client.
+                self._over = True
+                return self._end("error", SOURCE_FAILED) + event.raw
+            # Usage without choices is the last that a stream has to say.
+            return (self._end("complete", None) if value.get("usage") else b"") + event.raw
+        return self._rewrite(event, document, choices)
+
+    def _rewrite(self, event: SSEEvent, document: Document, choices: list[_Choice]) -> bytes:
+        before: list[bytes] = []
+        edited = False
+        shown = ""
+        for choice in choices:
+            writing = self._choice(choice)
+            if writing is None:
+                continue
+            self._take_annotations(document, choice, writing)
+            changed = False
+            for path, text, last in _texts(document, choice):
+                visible = writing.answer.feed(text)
+                if last and choice.reason is not None:
+                    visible += writing.answer.finish("complete", _reason(choice))
+                if visible != text:
+                    document.replace(path, visible)
+                    writing.answer.changed = changed = True
+                shown += visible
+            if choice.reason is not None:
+                # A finish frame without text of its own stays without: what
+                # was held leaves in a frame before it.
+                if writing.answer.summary is None:
+                    held = writing.answer.finish("complete", _reason(choice))
+                    if held:
+                        before.append(self._frame(self._chunk(choice.number, writing, held)))
+                self._sign(document, choice, writing, alone=len(choices) == 1)
+            if changed or (writing.answer.changed and writing.legacy):
+                _drop_traces(document, choice)
+            edited |= changed
+        if edited and not shown and _only_text(document.value, choices):
+            return b""
+        if document.edited:
+            return b"".join(before) + event.with_data(document.render())
+        self._learn(event, document, choices)
+        return event.raw
+
+    def _choice(self, choice: _Choice) -> _Writing | None:
+        writing = self._writing.get(choice.number)
+        if writing is None:
+            if choice.number in self._seen and not choice.texts:
+                return None
+            self._seen.add(choice.number)
+            if len(self._seen) > MOST_CHOICES:
+                raise _unknown(f"at most {MOST_CHOICES} choices")
+            writing = _Writing(self._new_answer(), native=choice.path == ())
+            self._writing[choice.number] = writing
+        writing.chat |= choice.message is not None
+        return writing
+
+    def _sign(self, document: Document, choice: _Choice, writing: _Writing, alone: bool) -> None:
+        """Put the summary and the annotations into the finish frame."""
+        _sign(document, choice, writing.answer, writing.notes, alone)
+        self._close(writing.answer)
+        del self._writing[choice.number]
+
+    def _take_annotations(self, document: Document, choice: _Choice, writing: _Writing) -> None:
+        # A second list of annotations makes the official Python client fail,
+        # so the server's own wait for ours.
+        if choice.message is not None:
+            notes = _at(document.value, choice.message).get("annotations")
+            if isinstance(notes, list):
+                writing.notes += notes
+                if choice.reason is None:
+                    document.remove((*choice.message, "annotations"))
+
+    def _learn(self, event: SSEEvent, document: Document, choices: list[_Choice]) -> None:
+        choice = choices[0]
+        writing = self._writing.get(choice.number)
+        if (
+            writing is not None
+            and _only_text(document.value, choices)
+            and "obfuscation" not in document.value
+            and not _at(document.value, choice.path).get("logprobs")
+            and choices[0].path != ()
+        ):
+            self._remember(writing.answer, event, document, choice.texts[0])
+
+    def _chunk(self, index: int, writing: _Writing, text: str) -> dict[str, Any]:
+        if writing.native:
+            return {"index": index, "content": text, "stop": False}
+        if writing.chat:
+            choice = {"index": index, "delta": {"content": text}, "finish_reason": None}
+        else:
+            choice = {"index": index, "text": text, "logprobs": None, "finish_reason": None}
+        return {**self._identity, "choices": [choice]}
+
+    def _frame(self, value: Any) -> bytes:
+        return frame(literal(value), end=self._line_end)
+
+    def _end(self, ended: Ended, reason: str | None, error: bytes = b"") -> bytes:
+        owed: list[bytes] = []
+        for index, writing in list(self._writing.items()):
+            held = writing.answer.finish(ended, reason)
+            chunk = self._chunk(index, writing, held)
+            path: Path = () if writing.native else ("choices", 0)
+            message = (*path, "delta") if writing.chat else None
+            document = Document(literal(chunk))
+            choice = _Choice(index, path, [], message, None)
+            self._sign(document, choice, writing, alone=True)
+            owed.append(frame(document.render(), end=self._line_end))
+        if not self._ended:
+            answer = self._new_answer()
+            answer.finish(ended, reason)
+            self._close(answer)
+        return b"".join(owed) + error
+
+    def _open(self) -> list[Answer]:
+        answers = [writing.answer for writing in self._writing.values()]
+        self._writing.clear()
+        return answers or ([] if self._ended else [self._new_answer()])
+
+
+def rewrite_chat(document: Document, new_answer: Callable[[], Answer]) -> list[Summary]:
+    """Filter a whole body: every choice an answer of its own.
+
+    Returns:
+        The summaries, in the order of the choices.
+    """
+    summaries: list[Summary] = []
+    choices = _choices(document.value, "message")
+    for choice in choices:
+        answer = new_answer()
+        for path, text, last in _texts(document, choice):
+            visible = answer.feed(text)
+            if last:
+                visible += answer.finish("complete", _reason(choice))
+            if visible != text:
+                document.replace(path, visible)
+                answer.changed = True
+        if answer.summary is None:
+            answer.finish("complete", _reason(choice))
+        notes: list[Any] = []
+        if choice.message is not None:
+            notes = _at(document.value, choice.message).get("annotations") or []
+        if answer.changed:
+            _drop_traces(document, choice)
+        _sign(document, choice, answer, notes, alone=len(choices) == 1)
+        assert answer.summary is not None
+        summaries.append(answer.summary)
+    return summaries
+
+
+def _reason(choice: _Choice) -> str | None:
+    return None if choice.reason == "stop" else choice.reason
+
+
+def _texts(document: Document, choice: _Choice) -> Iterator[tuple[Path, str, bool]]:
+    """Yield each text of a choice that is not empty, and whether it is the last one."""
+    texts: list[tuple[Path, str]] = [(path, _at(document.value, path)) for path in choice.texts]
+    texts = [(path, text) for path, text in texts if text]
+    for path, text in texts:
+        yield path, text, path == texts[-1][0]
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _is_native(value: dict[str, Any]) -> bool:
+    # `/completion` of llama.cpp says in every frame whether it is the last.
+    return isinstance(value.get("content"), str) and isinstance(value.get("stop"), bool)
+
+
+def _choices(value: dict[str, Any], message: str) -> list[_Choice]:
+    """Find the text of every choice.
+
+    Args:
+        value: A frame or a body.
+        message: What holds the text: `delta` in frames, `message` in bodies.
+    """
+    if _is_native(value):
+        return [
+            _Choice(_index(value, 0), (), [("content",)], None, "stop" if value["stop"] else None)
+        ]
+    choices = value.get("choices")
+    if choices is None:
+        return []
+    if not isinstance(choices, list):
+        raise _unknown("`choices` to be a list")
+    return [_one_choice(choice, at, message) for at, choice in enumerate(choices)]
+
+
+def _one_choice(choice: Any, at: int, message: str) -> _Choice:
+    if not isinstance(choice, dict):
+        raise _unknown("every choice to be an object")
+    path: Path = ("choices", at)
+    texts: list[Path] = []
+    holder = choice.get(message)
+    if isinstance(holder, dict):
+        texts += _content_paths(holder.get("content"), (*path, message, "content"))
+    elif holder is not None:
+        raise _unknown(f"`{message}` to be an object")
+    if isinstance(choice.get("text"), str):
+        texts.append((*path, "text"))
+    elif choice.get("text") is not None:
+        raise _unknown("`text` to be a string")
+    other = choice.get("message" if message == "delta" else "delta")
+    if isinstance(other, dict) and other.get("content"):
+        # Text in a place that no client of this format reads from cannot be
+        # told from text that repeats what was streamed.
+        raise _unknown(f"the text of a choice in `{message}`")
+    reason = choice.get("finish_reason")
+    return _Choice(
+        _index(choice, at),
+        path,
+        texts,
+        (*path, message) if isinstance(holder, dict) else None,
+        reason if isinstance(reason, str) and reason else None,
+    )
+
+
+def _index(choice: dict[str, Any], at: int) -> int:
+    index = choice.get("index")
+    if index is None:
+        return at
+    if type(index) is not int:
+        raise _unknown("the index of a choice to be a number")
+    return index
+
+
+def _content_paths(content: Any, path: Path) -> Iterable[Path]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [path]
+    if not isinstance(content, list):
+        raise _unknown("`content` to be text")
+    paths: list[Path] = []
+    for at, part in enumerate(content):
+        if not isinstance(part, dict):
+            raise _unknown("every part of `content` to be an object")
+        if isinstance(part.get("text"), str) and part.get("type") in ("text", "output_text"):
+            paths.append((*path, at, "text"))
+    return paths
+
+
+def _only_text(value: dict[str, Any], choices: list[_Choice]) -> bool:
+    """Whether a frame has one text and nothing else for anybody."""
+    if len(choices) != 1 or len(choices[0].texts) != 1 or choices[0].reason is not None:
+        return False
+    choice = _at(value, choices[0].path)
+    delta = choice.get("delta") or {}
+    return (
+        isinstance(_at(value, choices[0].texts[0][:-1]), dict)
+        and _nothing_but(value, _PLAIN_FRAME)
+        and _nothing_but(choice, _PLAIN_CHOICE)
+        and _nothing_but(delta, frozenset(("content",)))
+        and not ("text" in choice and delta)
+    )
+
+
+def _nothing_but(value: dict[str, Any], keys: frozenset[str]) -> bool:
+    return all(key in keys or member is None for key, member in value.items())
+
+
+def _drop_traces(document: Document, choice: _Choice) -> None:
+    """Take out what still shows the text as the model wrote it."""
+    if "obfuscation" in document.value:
+        # Its length makes up for the length of the text.
+        document.remove(("obfuscation",))
+    value = _at(document.value, choice.path)
+    chances = value.get("logprobs")
+    if isinstance(chances, dict):
+        kept = "content" in chances or "refusal" in chances
+        if not kept:
+            document.replace((*choice.path, "logprobs"), None)
+        elif chances.get("content"):
+            document.replace((*choice.path, "logprobs", "content"), None)
+    if choice.path == ():
+        for name in _NATIVE_TRACES:
+            if value.get(name):
+                document.replace((name,), [])
+
+
+def _sign(
+    document: Document, choice: _Choice, answer: Answer, notes: list[Any], alone: bool
+) -> None:
+    """Write the summary, and beside the text one list of annotations."""
+    assert answer.summary is not None
+    summary = answer.summary.to_dict()
+    document.set(("citestream",) if alone else (*choice.path, "citestream"), summary)
+    if choice.message is None:
+        return
+    kept = [note for note in notes if not (answer.changed and _has_offsets(note))]
+    if len(kept) < len(notes):
+        logger.info("dropped %d annotations that point into changed text", len(notes) - len(kept))
+    kept += [_url_citation(*noted) for noted in answer.noted]
+    if kept or notes:
+        document.set((*choice.message, "annotations"), kept)
+
+
+def _url_citation(start: int, end: int, passage: Any) -> dict[str, Any]:
+    return {
+        "type": "url_citation",
+        "url_citation": {
+            "url": passage.url,
+            "title": passage.title or passage.url,
+            "start_index": start,
+            "end_index": end,
+        },
+    }
+
+
+def _has_offsets(note: Any) -> bool:
+    places = [note, note.get("url_citation")] if isinstance(note, dict) else []
+    return any(isinstance(place, dict) and "start_index" in place for place in places)
+
+
+def _unknown(expected: str) -> UnfilterableResponseError:
+    return UnfilterableResponseError(
+        f"expected {expected} in the OpenAI chat format, got another shape: "
+        "name the format with format=, or attach no passages to this response"
+    )

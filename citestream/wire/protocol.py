@@ -1,0 +1,150 @@
+"""Our own protocol of server-sent events, read back and filtered.
+
+It knows nothing of who sends it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from citestream.events import Citation, Ended, Summary, Text
+from citestream.exceptions import UnfilterableResponseError
+from citestream.wire.answer import Answer, Filters, ProseAnswer
+from citestream.wire.frames import SOURCE_FAILED, EventStream, failed, read_document
+from citestream.wire.splice import literal
+from citestream.wire.sse import SSEEvent, frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from citestream.filter import CitationFilter
+
+__all__ = ["OwnStream"]
+
+
+class OwnStream(EventStream):
+    """A stream that speaks our own protocol, sent on as a filtered one.
+
+    A stream that was filtered before comes out the same, since filtering
+    twice changes nothing: its citations are read as text and found again.
+    """
+
+    def __init__(self, new_filter: Filters) -> None:
+        super().__init__(lambda: ProseAnswer(new_filter()))
+        self._new_filter = new_filter
+        self._filter: CitationFilter | None = None
+        self._answer: ProseAnswer | None = None
+        self._described: set[Any] = set()
+        self._line_end = b"\n"
+
+    def fail(self, error_id: str) -> tuple[bytes, bool]:
+        """Say that the body broke off: what was held, the error, and the summary last."""
+        error = self._frame("error", {"reason": SOURCE_FAILED, "id": error_id})
+        return self._rest("error", failed(error_id), error), True
+
+    def _read(self, event: SSEEvent) -> bytes:
+        data = event.data
+        if data is None:
+            return event.raw
+        self._line_end = event.line_end
+        if event.event == "summary":
+            # It scored what came; ours scores what leaves.
+            return self._end("complete", None)
+        if event.event == "error":
+            return self._end("error", SOURCE_FAILED, event.raw)
+        if event.event == "retract":
+            # All text so far is void, its score and its payloads with it.
+            self._forget()
+            return event.raw
+        document = read_document(data)
+        value = document.value
+        field = "content" if event.event == "sentence" else "text"
+        text = value.get(field) if isinstance(value, dict) else None
+        if event.event in ("delta", "citation", "sentence"):
+            if not isinstance(text, str):
+                raise _unknown()
+            if event.event == "sentence":
+                visible = self._filtered_again(text)
+                if visible == text:
+                    return event.raw
+                document.replace((field,), visible)
+                return event.with_data(document.render())
+            if event.event == "delta" and len(value) == 1 and event.only_data:
+                self._remember(self._started()[1], event, document, (field,))
+            return self._frames(text, event.raw if event.event == "delta" else b"")
+        if text is not None:
+            raise _unknown()
+        return event.raw
+
+    def _repeated(self, raw: bytes) -> bytes | None:
+        for template, _ in self._templates:
+            text = template.text(raw)
+            if text is not None:
+                return self._frames(text, raw)
+        return None
+
+    def _frames(self, text: str, raw: bytes) -> bytes:
+        """Filter a piece of text; `raw` is the frame it came in, if it may leave in it."""
+        events = self._started()[0].feed(text)
+        if len(events) == 1 and type(events[0]) is Text and events[0].text == text and raw:
+            return raw
+        if not text:
+            return raw
+        return self._written(events)
+
+    def _written(self, events: Iterable[Text | Citation | Summary]) -> bytes:
+        pieces: list[bytes] = []
+        for event in events:
+            if isinstance(event, Text):
+                pieces.append(self._frame("delta", {"text": event.text}))
+            elif isinstance(event, Citation):
+                new = [passage for passage in event.passages if passage not in self._described]
+                self._described.update(new)
+                payload = {
+                    "text": event.text,
+                    "cited": list(event.cited),
+                    "invalid": list(event.invalid),
+                    "passages": [passage.payload() for passage in new],
+                }
+                pieces.append(self._frame("citation", payload))
+        return b"".join(pieces)
+
+    def _started(self) -> tuple[CitationFilter, ProseAnswer]:
+        if self._filter is None or self._answer is None:
+            self._filter = self._new_filter()
+            self._answer = ProseAnswer(self._filter)
+        return self._filter, self._answer
+
+    def _forget(self) -> None:
+        self._filter = self._answer = None
+        self._described.clear()
+        self._templates.clear()
+
+    def _frame(self, name: str, value: Any) -> bytes:
+        return frame(literal(value), name, self._line_end)
+
+    def _end(self, ended: Ended, reason: str | None, error: bytes = b"") -> bytes:
+        if self._filter is None and self._ended:
+            return error
+        citations, answer = self._started()
+        *events, summary = citations.finish(ended, reason)
+        assert isinstance(summary, Summary)
+        answer.summary = summary
+        held = self._written(events)
+        self._close(answer)
+        self._forget()
+        return held + error + self._frame("summary", summary.to_dict())
+
+    def _open(self) -> list[Answer]:
+        if self._filter is None and self._ended:
+            return []
+        answer = self._started()[1]
+        self._forget()
+        return [answer]
+
+
+def _unknown() -> UnfilterableResponseError:
+    return UnfilterableResponseError(
+        "expected events of the citestream protocol, got text in an event it does not have: "
+        "name the format with format="
+    )
