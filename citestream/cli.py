@@ -28,8 +28,8 @@ __all__ = ["cli", "line_of", "passes"]
 
 STYLES = {
     name.lower(): style
-    for name, style in vars(styles).items()
-    if isinstance(style, styles.MarkerStyle)
+    for name in styles.__all__
+    if isinstance(style := getattr(styles, name), styles.MarkerStyle)
 }
 
 
@@ -47,7 +47,7 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("file", type=click.File(encoding="utf-8-sig"))
+@click.argument("file")
 @click.option(
     "--passages",
     "given",
@@ -62,10 +62,20 @@ def cli() -> None:
     show_default=True,
     help="What a marker looks like.",
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Accept the canonical spelling of a marker alone: [1, 2], not [1 ] or [Source 1].",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.pass_context
 def check(
-    context: click.Context, file: Any, given: str | None, style_name: str, as_json: bool
+    context: click.Context,
+    file: str,
+    given: str | None,
+    style_name: str,
+    strict: bool,
+    as_json: bool,
 ) -> None:
     r"""Check the answer in FILE, or the answers when it is JSON Lines; - is standard input.
 
@@ -80,10 +90,10 @@ def check(
     \b
     Exit status: 0 all ok, 1 some answer failed, 2 the command cannot be carried out.
     """
-    style = STYLES[style_name]
+    style = STYLES[style_name].replace(strict=strict)
     passages = None if given is None else _passages(given)
     all_ok = True
-    for answer in _answers(_read(file), file.name, passages):
+    for answer in _answers(_read(file), file, passages):
         summary = check_citations(answer.text, answer.passages, style=style).summary
         ok = passes(summary)
         all_ok = all_ok and ok
@@ -140,11 +150,15 @@ def _printable(text: str) -> str:
     )
 
 
-def _read(file: Any) -> str:
+def _read(file: str) -> str:
+    """Read a file, or standard input when it is called -."""
     try:
-        text: str = file.read()
+        with click.open_file(file, encoding="utf-8-sig") as opened:
+            text: str = opened.read()
     except UnicodeDecodeError as error:
-        raise click.UsageError(f"{file.name}: expected UTF-8, got {error.reason}") from error
+        raise click.UsageError(f"{file}: expected UTF-8: {error}") from error
+    except OSError as error:
+        raise click.UsageError(f"{file}: {error.strerror}") from error
     return text
 
 
@@ -153,14 +167,7 @@ def _passages(given: str) -> Passages:
     # Nine digits at most, since `int()` of five thousand raises; more is refused below.
     if given.isascii() and given.isdecimal():
         return _as_passages(int(given[:10]), "--passages")
-    try:
-        with click.open_file(given, encoding="utf-8-sig") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(
-            f"expected a number or a readable UTF-8 file, got {given!r}: {error}",
-            param_hint="--passages",
-        ) from error
+    text = _read(given)
     try:
         rows = json.loads(text)
     except json.JSONDecodeError:

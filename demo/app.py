@@ -18,7 +18,6 @@ from starlette.staticfiles import StaticFiles
 from citestream import NO_ANSWER, Passages
 from citestream.sse import CitationResponse
 from demo.corpus import load
-from demo.model import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -49,8 +48,10 @@ MOST_PASSAGES = 4
 _HEADERS = [
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
     ),
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
@@ -127,7 +128,10 @@ class _Pages:
             # Nothing to answer from: the model is not called at all.
             return CitationResponse(_refusal(), Passages([]))
         passages = Passages(found)
-        return CitationResponse(self._model.answer(question, passages, scenario), passages)
+        # A model that is down is then a 502, and not an answer that breaks off.
+        return CitationResponse(
+            self._model.answer(question, passages, scenario), passages, first_item=True
+        )
 
     def _asked(self, body: Any) -> tuple[str, str | None]:
         """Return the question and the scenario of a request, or refuse it with a reason."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
 import httpx2
@@ -178,7 +178,8 @@ class RemoteModel:
                 async with client.sse(url, method="POST", json=request) as events:
                     events.response.raise_for_status()
                     # Closing this generator closes none inside it by itself.
-                    async with aclosing(aiter(events)) as frames:
+                    generator = cast("AsyncGenerator[httpx2.ServerSentEvent, None]", aiter(events))
+                    async with aclosing(generator) as frames:
                         async for frame in frames:
                             if frame.data.strip() == "[DONE]":
                                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import socket
@@ -42,7 +43,8 @@ def serve(
         log_level="warning",
         timeout_graceful_shutdown=_GRACE,
     )
-    with listening:
+    # uvicorn stops at Ctrl-C and then raises it again: here it is the way to end.
+    with listening, contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -58,7 +60,12 @@ def _listen(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
     except OSError as error:
-        raise OSError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
+        raise OSError(f"cannot listen on {host}, port {port}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    # The error's own words may go on about the address, which is said already.
+    return str(error) if error.errno is None else os.strerror(error.errno)
 
 
 def _names(host: str) -> list[str]:

@@ -401,7 +401,8 @@ def test_endpoint_follows_no_script() -> None:
 def test_model_that_is_down_is_a_502(reply: Reply) -> None:
     with asking(Endpoint(reply), name="small") as client:
         response = client.post("/ask", json={"question": QUESTION})
-    assert (response.status_code, response.json()) == (502, {"error": "the model is not available"})
+    assert response.status_code == 502
+    assert response.json() == {"reason": "source failed", "id": response.json()["id"]}
 
 
 def test_endpoint_nobody_listens_on_is_a_502() -> None:
@@ -409,7 +410,8 @@ def test_endpoint_nobody_listens_on_is_a_502() -> None:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
     with served(create_app(RemoteModel(url))) as demo:
         response = httpx2.post(f"{demo}/ask", json={"question": QUESTION})
-    assert (response.status_code, response.json()) == (502, {"error": "the model is not available"})
+    assert response.status_code == 502
+    assert response.json() == {"reason": "source failed", "id": response.json()["id"]}
 
 
 def test_endpoint_that_lists_no_model_is_a_502() -> None:

@@ -111,7 +111,8 @@ async function ask(body, signal) {
     signal,
   });
   if (!response.ok) {
-    say((await response.json()).error, "bad");
+    const { error, reason } = await response.json();
+    say(error ?? `The model is not available (${reason}).`, "bad");
     return;
   }
   let last = null;
