@@ -83,7 +83,9 @@ class BlockFilter:
         # with it is not yet decided; -1 when there is no such hole.
         self._hole = -1
         self._stage = _Stage.RUN
-        self._run = False  # is the bracket being read the next one of a run?
+        # The place of the bracket being read that may be the next marker of a
+        # run, behind the hole; -1 when there is none.
+        self._run = -1
         self._no_destination = False  # is it known that no destination follows?
         # A marker that was checked, while it is not known what belongs to it.
         self._judged: _Judged | None = None
@@ -179,6 +181,8 @@ class BlockFilter:
         for start in range(0, len(chunk), _PIECE):
             self._scanner.text += chunk[start : start + _PIECE]
             self._go()
+        if self._marks:
+            self._show(0)
         self._flush()
         self._idle = not self._scanner.text and self._hole < 0 and self._visible.idle
         events, self._events = self._events, []
@@ -193,7 +197,7 @@ class BlockFilter:
             if self._judged is not None:
                 if not self._settle(self._judged):
                     return
-            elif self._hole >= 0 and not self._run:
+            elif self._hole >= 0 and self._run < 0:
                 if not self._mend():
                     return
             elif scanner.open:
@@ -244,6 +248,9 @@ class BlockFilter:
         elif place is Place.ESCAPED:
             scanner.searched = at + 1
         else:
+            if place is Place.URL and at == 0 and self._visible.behind is not Behind.TEXT:
+                # A space would set the bracket apart, and end the URL.
+                place = Place.PROSE
             scanner.begin(at, place, regions if place is Place.PENDING else None)
 
     def _certain(self, end: int) -> int:
@@ -292,7 +299,16 @@ class BlockFilter:
         if found is Found.WAIT:
             return False
         if found is Found.MARKER or found is Found.CUT:
-            self._take_separator()
+            if self._run >= 0:
+                follows = scanner.stands_at(self._run)
+                if follows is None:
+                    return False
+                if not follows:
+                    # It stands inside the bracket that might have followed.
+                    self._give_up_run()
+                    return True
+                scanner.take_before(self._hole, self._run)
+                self._run = -1
             if found is Found.CUT:
                 self._tally.cut()
                 scanner.pop()
@@ -305,14 +321,10 @@ class BlockFilter:
                 )
                 self._judged = _Judged(reading, cited, invalid, scanner)
             return True
-        if self._run:
-            # No marker follows the removed one: mend first, then read again.
-            self._run = False
-            self._stage = _Stage.SURROUNDINGS
-            scanner.give_up()
-            return True
         scanner.give_up()
-        if found is Found.PROSE:
+        if self._run >= 0:
+            self._give_up_run()
+        elif found is Found.PROSE:
             scanner.searched = scanner.end
         else:
             self._show(scanner.end)
@@ -320,11 +332,11 @@ class BlockFilter:
                 self._visible.spilled = scanner.spilled
         return True
 
-    def _take_separator(self) -> None:
-        """Remove the separator between a removed marker and the one that follows it."""
-        if self._hole >= 0:
-            self._scanner.take_before(self._hole, self._scanner.start)
-            self._run = False
+    def _give_up_run(self) -> None:
+        """Mend the hole before what follows it is read again: no marker of a run does."""
+        self._scanner.go_back(self._run, self._hole)
+        self._run = -1
+        self._stage = _Stage.SURROUNDINGS
 
     def _settle(self, judged: _Judged) -> bool:
         """Find out what belongs to a checked marker; return whether it is known.
@@ -424,9 +436,10 @@ class BlockFilter:
             if more and scanner.peek(end) is None:
                 return False
             if found < end and scanner.opens(found):
-                self._run = True
                 self._begin_at(found)
-                return True
+                if scanner.open_at(found):
+                    self._run = found
+                    return True
             self._stage = _Stage.SURROUNDINGS
         if self._stage is _Stage.SURROUNDINGS:
             if not self._take_surroundings():

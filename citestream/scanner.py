@@ -176,13 +176,38 @@ class Scanner:
         if not self._chain:
             self._ahead = None
 
+    def open_at(self, at: int) -> bool:
+        """Return whether the innermost bracket being read stands at `at`."""
+        return bool(self._chain) and self._chain[-1][0] == at
+
+    def stands_at(self, at: int) -> bool | None:
+        """Return whether the marker stands at `at`, alone or in brackets around it and no more.
+
+        `None`: that is to come.
+        """
+        for index in range(1, self.start - at + 1):
+            opener = self.text[self.start - index]
+            closer = self.peek(self.end + index - 1)
+            if closer is None:
+                return None
+            if opener not in self._style.pairs or closer != self._style.pairs[opener]:
+                return False
+        return True
+
     def take_before(self, start: int, end: int) -> None:
-        """Remove a piece of the text that ends where the innermost bracket, read whole, begins."""
+        """Remove a piece of the text before the brackets that began behind it."""
+        size = end - start
         self.text = self.text[:start] + self.text[end:]
-        _, state = self._chain[-1]
-        self._chain[-1] = (start, state)
-        self.start -= end - start
-        self.end -= end - start
+        self._chain = [(at - size if at >= end else at, state) for at, state in self._chain]
+        self._at -= size
+        self.start -= size
+        self.end -= size
+
+    def go_back(self, at: int, to: int) -> None:
+        """Stop reading the brackets from `at` on; the one around them is read from `to`."""
+        self._chain = [(place, state) for place, state in self._chain if place < at]
+        if self._chain:
+            self._at = to
 
     def may_wrap(self, start: int) -> bool:
         """Return whether another bracket opens right before `start`."""

@@ -93,7 +93,7 @@ class Visible:
                     text = " " + text
                 self.behind = Behind.TEXT
             end = len(text)
-            kept_depth = self._regions.kept_depth
+            kept_depth = self._regions.kept_depth and self.regions.settled().kept_depth
             if kept_depth:
                 end = text.find("]") + 1 or end
             self.parts.append(text[:end])
