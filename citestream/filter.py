@@ -395,6 +395,8 @@ class BlockFilter:
         scanner.give_up()
         self._hole = -1
         self._no_destination = False
+        # Those removed from inside the marker come before it.
+        self._marks = [(min(place, start), inner) for place, inner in self._marks]
         self._show(start)
         if visible.behind is Behind.BRACKET:
             visible.show(" ")
