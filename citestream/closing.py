@@ -104,7 +104,9 @@ def _step_by_step(awaitable: Awaitable[Any], *, shield: bool) -> Generator[Any, 
             except BaseException as caught:
                 error = caught
                 raise
-        expired = expired or scope.cancelled_caught
+        # Not `cancelled_caught`: trio hands its cancellation in as a value, which
+        # only the awaited code unwraps.
+        expired = expired or scope.cancel_called
 
 
 def _on_asyncio() -> bool:

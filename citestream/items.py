@@ -30,8 +30,9 @@ _TEXT_AT: dict[str, tuple[str, ...]] = {
     "content_block_delta": ("delta", "text"),
     # Cohere
     "content-delta": ("delta", "message", "content", "text"),
-    # LangChain's messages, and LangGraph's around one
+    # LangChain, and LangGraph around it
     "AIMessageChunk": ("content",),
+    "Generation": ("text",),
     "ai": ("content",),
     "messages": ("data",),
     # AI SDK, AG-UI

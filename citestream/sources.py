@@ -71,7 +71,7 @@ class _AsyncSource:
         try:
             self._items = aiter(source)
         except TypeError as error:
-            raise _refused(source, str(error)) from error
+            raise _refused(source, "its __aiter__ gives no async iterator") from error
         # The source's own method: no layer lies between.
         self.pull: Callable[[], Awaitable[Any]] = self._items.__anext__
 
