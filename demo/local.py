@@ -48,7 +48,7 @@ _STOP_SECONDS = 5
 _HEALTH_PAUSE = 0.1
 
 
-class LocalModelError(Exception):
+class LocalModelError(OSError):
     """Raised when the local model is not installed, or its server does not start."""
 
 

@@ -207,6 +207,9 @@ class LocalModel(RemoteModel):
         "temperature": 0,
     }
 
+    def __init__(self, url: str) -> None:
+        super().__init__(url, "SmolLM2-135M-Instruct")
+
     def messages(self, question: str, passages: Passages) -> list[dict[str, str]]:
         """Return the prompt that shows by example what is wanted."""
         return few_shot(question, passages)

@@ -9,12 +9,14 @@ import socket
 from typing import TYPE_CHECKING
 
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 
 from demo.app import create_app
-from demo.model import RemoteModel, ScriptedModel
+from demo.local import local_model
+from demo.model import LocalModel, RemoteModel, ScriptedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from demo.model import Model
 
@@ -30,28 +32,40 @@ def serve(
     """Serve the demo until it is interrupted.
 
     Raises:
-        OSError: The port cannot be had.
+        OSError: The port cannot be had, or the local model cannot be started.
         ValueError: There is no such model.
     """
-    answering = _model(model, model_name)
-    listening = _listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    say(f"citestream demo: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C stops it)")
-    say(f"model: {answering.name}")
-    config = uvicorn.Config(
-        create_app(answering, hosts=_names(host)),
-        log_level="warning",
-        timeout_graceful_shutdown=_GRACE,
-    )
-    # uvicorn stops at Ctrl-C and then raises it again: here it is the way to end.
-    with listening, contextlib.suppress(KeyboardInterrupt):
+    # Ctrl-C is the way to end: uvicorn stops at it and then raises it again.
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        _listen(host, port) as listening,
+        _running(model, model_name) as answering,
+    ):
+        shown = f"[{host}]" if ":" in host else host
+        say(f"citestream demo: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C stops it)")
+        say(f"model: {answering.name}")
+        config = uvicorn.Config(
+            create_app(answering, hosts=_names(host)),
+            log_level="warning",
+            timeout_graceful_shutdown=_GRACE,
+        )
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _model(model: str, model_name: str | None) -> Model:
+@contextlib.contextmanager
+def _running(model: str, model_name: str | None) -> Iterator[Model]:
+    """Give the model that was asked for, with its server where it needs one of ours."""
     if model == "scripted":
-        return ScriptedModel()
-    return RemoteModel(model, model_name, os.environ.get("CITESTREAM_API_KEY"))
+        yield ScriptedModel()
+    elif model == "local":
+        # uvicorn brings its own event loop, and the server must outlive it.
+        with (
+            start_blocking_portal() as portal,
+            portal.wrap_async_context_manager(local_model()) as url,
+        ):
+            yield LocalModel(url)
+    else:
+        yield RemoteModel(model, model_name, os.environ.get("CITESTREAM_API_KEY"))
 
 
 def _listen(host: str, port: int) -> socket.socket:
