@@ -41,9 +41,6 @@ MOST_CHARACTERS = 500
 # Such a question in JSON, every character escaped (six bytes each), and change.
 MOST_BYTES = 4096
 
-# What fits in the prompt of a small model, and on a screen.
-MOST_PASSAGES = 4
-
 # Text and nothing else: no script but ours, no frame, no form that goes elsewhere.
 _HEADERS = [
     (
@@ -123,7 +120,7 @@ class _Pages:
     async def ask(self, request: Request) -> Response:
         """Answer a question as server-sent events."""
         question, scenario = self._asked(await _json_of(request))
-        found = self._corpus.search(question, MOST_PASSAGES)
+        found = self._corpus.search(question, self._model.most_passages)
         if not found:
             # Nothing to answer from: the model is not called at all.
             return CitationResponse(_refusal(), Passages([]))

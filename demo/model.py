@@ -41,6 +41,10 @@ class Model(Protocol):
     def scenarios(self) -> Mapping[str, str]:
         """What it can be told to do, in words; empty for a model that follows no script."""
 
+    @property
+    def most_passages(self) -> int:
+        """How many passages its prompt may hold."""
+
     def answer(
         self, question: str, passages: Passages, scenario: str | None
     ) -> AsyncGenerator[str, None]:
@@ -69,6 +73,7 @@ class ScriptedModel:
 
     name = "scripted"
     scenarios = SCENARIOS
+    most_passages = 4
 
     def __init__(self, pause: float = 0.03) -> None:
         # About thirty words a second: fast for a reader, slow enough to watch.
@@ -141,6 +146,7 @@ class RemoteModel:
     """A model behind an OpenAI-compatible endpoint."""
 
     scenarios: Mapping[str, str] = {}
+    most_passages = 4
 
     options: Mapping[str, Any] = {"max_tokens": 512}
     """What every request says besides the prompt; four cited sentences fit in half of it."""
@@ -199,6 +205,9 @@ class RemoteModel:
 
 class LocalModel(RemoteModel):
     """The small model on this machine, asked in the one way it understands."""
+
+    # A longer prompt keeps a reader waiting, on one thread.
+    most_passages = 2
 
     options: Mapping[str, Any] = {
         # Past three sentences it only repeats itself.
