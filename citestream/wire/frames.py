@@ -38,9 +38,9 @@ SOURCE_FAILED = "source failed"
 # frames are parsed one by one, which is slower and nothing else.
 MOST_TEMPLATES = 8
 
-# A template costs a walk over its frame, so a stream whose frames never
-# repeat (random padding in each) stops trying.
-MOST_ATTEMPTS = 32
+# A template costs a walk over its frame, so a stream whose frames never repeat
+# stops trying.
+MOST_MISSES = 16
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _STRING_INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
@@ -86,44 +86,80 @@ class Template:
     text, so nothing is parsed and nothing else can change.
     """
 
-    __slots__ = ("_prefix", "_quoted", "_suffix")
+    __slots__ = ("_bare", "_padding", "_prefix", "_quoted", "_suffix")
 
-    def __init__(self, prefix: bytes, suffix: bytes, quoted: bool) -> None:
+    def __init__(
+        self, prefix: bytes, suffix: bytes, *, quoted: bool, padding: bytes = b"", bare: bytes = b""
+    ) -> None:
         self._prefix = prefix
         self._suffix = suffix
         self._quoted = quoted
+        # What stands between the text and random padding, and what follows
+        # the text in a frame without that padding.
+        self._padding = padding
+        self._bare = bare or suffix
 
     @classmethod
     def of(
-        cls, event: SSEEvent, document: Document | None = None, path: Path = ()
+        cls,
+        event: SSEEvent,
+        document: Document | None = None,
+        path: Path = (),
+        padding: Path | None = None,
     ) -> Template | None:
         """Make the template of an event whose text is its data or one string in it.
+
+        Args:
+            event: The event.
+            document: Its data, where that is JSON.
+            path: Where the text is in it.
+            padding: Where a member is whose random text is different in every
+                frame. It goes when the text changes, since its length would
+                tell how long the text was.
 
         Returns:
             `None` when the event has another shape than one data line with
             a space after its colon.
         """
         span = event.data_span()
-        if span is None or event.raw != event.terminated():
+        raw = event.raw
+        if span is None or raw != event.terminated() or raw[span[0] - 1 : span[0]] != b" ":
             return None
         start, end = span
-        if event.raw[start - 1 : start] != b" ":
+        if document is None:
+            return cls(raw[:start], raw[end:], quoted=False)
+        text, after = document.text, raw[end:]
+        first, last = document.span(path)
+        prefix = raw[:start] + encoded(text[: first + 1])
+        if padding is None:
+            return cls(prefix, encoded(text[last - 1 :]) + after, quoted=True)
+        pad_first, pad_last = document.span(padding)
+        if pad_first < last:
             return None
-        if document is not None:
-            first, last = document.span(path)
-            text = document.text
-            end = start + len(text[: last - 1].encode("utf-8", "surrogateescape"))
-            start += len(text[: first + 1].encode("utf-8", "surrogateescape"))
-        return cls(event.raw[:start], event.raw[end:], document is not None)
+        document.remove(padding)
+        bare = document.render()[last - 1 :]
+        return cls(
+            prefix,
+            encoded(text[pad_last - 1 :]) + after,
+            quoted=True,
+            padding=encoded(text[last - 1 : pad_first + 1]),
+            bare=encoded(bare) + after,
+        )
 
     def text(self, raw: bytes) -> str | None:
         """Return the text of a frame of this shape, `None` for any other."""
-        prefix = self._prefix
-        suffix = self._suffix
-        if not (raw.startswith(prefix) and raw.endswith(suffix)):
+        start = len(self._prefix)
+        end = len(raw) - len(self._suffix)
+        if start > end or not (raw.startswith(self._prefix) and raw.endswith(self._suffix)):
             return None
-        inside = raw[len(prefix) : -len(suffix)]
-        if b"\n" in inside or b"\r" in inside or len(raw) < len(prefix) + len(suffix):
+        if self._padding:
+            pad = end
+            end = raw.find(self._padding, start)
+            if end < 0 or not raw[end + len(self._padding) : pad].isalnum():
+                # No padding at all is a frame of another shape.
+                return None
+        inside = raw[start:end]
+        if b"\n" in inside or b"\r" in inside:
             return None
         try:
             if not self._quoted or not (b"\\" in inside or b'"' in inside):
@@ -135,9 +171,9 @@ class Template:
             return None
 
     def frame(self, text: str) -> bytes:
-        """Return the frame with other text."""
+        """Return the frame with other text, and without padding."""
         if self._quoted:
-            return self._prefix + literal(text)[1:-1].encode() + self._suffix
+            return self._prefix + literal(text)[1:-1].encode() + self._bare
         # A line break becomes a second data line, with the line end used here.
         name = self._prefix[self._prefix.rfind(b"\n") + 1 :]
         end = _LINE_END.match(self._suffix)
@@ -156,7 +192,7 @@ class EventStream(ABC):
         self._new_answer = new_answer
         self._reader = SSEReader()
         self._templates: list[tuple[Template, Answer]] = []
-        self._attempts = 0
+        self._misses = 0
         self._ended: list[Summary] = []
 
     @property
@@ -198,6 +234,7 @@ class EventStream(ABC):
         for template, answer in self._templates:
             text = template.text(raw)
             if text is not None:
+                self._misses = 0
                 visible = answer.feed(text)
                 if visible == text:
                     return raw
@@ -208,17 +245,26 @@ class EventStream(ABC):
         return None
 
     def _remember(
-        self, answer: Answer, event: SSEEvent, document: Document | None = None, path: Path = ()
+        self,
+        answer: Answer,
+        event: SSEEvent,
+        document: Document | None = None,
+        path: Path = (),
+        padding: Path | None = None,
     ) -> None:
-        """Read later frames of this shape by comparison.
+        """Read later frames of this shape by comparison; see `Template.of`.
 
         The caller vouches that the frame carries nothing but text.
         """
-        if self._attempts < MOST_ATTEMPTS and len(self._templates) < MOST_TEMPLATES:
-            self._attempts += 1
-            template = Template.of(event, document, path)
-            if template is not None:
-                self._templates.append((template, answer))
+        self._misses += 1
+        if self._misses > MOST_MISSES:
+            return
+        template = Template.of(event, document, path, padding)
+        if template is not None:
+            # One for each answer: where something in the frames changes now
+            # and then, such as a time in seconds, the last one is the right one.
+            others = [pair for pair in self._templates if pair[1] is not answer]
+            self._templates = [(template, answer), *others][:MOST_TEMPLATES]
 
     def _filtered_again(self, text: str) -> str:
         """Filter text that repeats what has left already, and so counts nowhere."""

@@ -199,11 +199,10 @@ class ChatStream(EventStream):
         if (
             writing is not None
             and _only_text(document.value, choices)
-            and "obfuscation" not in document.value
             and not _at(document.value, choice.path).get("logprobs")
-            and choices[0].path != ()
         ):
-            self._remember(writing.answer, event, document, choice.texts[0])
+            padding: Path | None = ("obfuscation",) if "obfuscation" in document.value else None
+            self._remember(writing.answer, event, document, choice.texts[0], padding)
 
     def _chunk(self, index: int, writing: _Writing, text: str) -> dict[str, Any]:
         if writing.native:

@@ -71,32 +71,37 @@ class OwnStream(EventStream):
                 return event.with_data(document.render())
             if event.event == "delta" and len(value) == 1 and event.only_data:
                 self._remember(self._started()[1], event, document, (field,))
-            return self._frames(text, event.raw if event.event == "delta" else b"")
+            raw = event.raw if event.event == "delta" else b""
+            return self._frames(self._started()[0], text, raw)
         if text is not None:
             raise _unknown()
         return event.raw
 
     def _repeated(self, raw: bytes) -> bytes | None:
+        citations = self._filter
+        if citations is None:
+            return None
         for template, _ in self._templates:
             text = template.text(raw)
             if text is not None:
-                return self._frames(text, raw)
+                return self._frames(citations, text, raw)
         return None
 
-    def _frames(self, text: str, raw: bytes) -> bytes:
+    def _frames(self, citations: CitationFilter, text: str, raw: bytes) -> bytes:
         """Filter a piece of text; `raw` is the frame it came in, if it may leave in it."""
-        events = self._started()[0].feed(text)
-        if len(events) == 1 and type(events[0]) is Text and events[0].text == text and raw:
-            return raw
-        if not text:
-            return raw
-        return self._written(events)
+        events = citations.feed(text)
+        if len(events) == 1 and raw:
+            event = events[0]
+            if type(event) is Text and event.text == text:
+                return raw
+        return self._written(events) if text else raw
 
     def _written(self, events: Iterable[Text | Citation | Summary]) -> bytes:
         pieces: list[bytes] = []
         for event in events:
             if isinstance(event, Text):
-                pieces.append(self._frame("delta", {"text": event.text}))
+                data = '{"text":' + literal(event.text) + "}"
+                pieces.append(frame(data, "delta", self._line_end))
             elif isinstance(event, Citation):
                 new = [passage for passage in event.passages if passage not in self._described]
                 self._described.update(new)

@@ -16,6 +16,7 @@ __all__ = ["Document", "Path", "literal"]
 Path: TypeAlias = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"[^\s,\]}]+")
 
@@ -118,7 +119,7 @@ def literal(value: Any) -> str:
     """Write a value as ASCII JSON in one line."""
     if isinstance(value, str):
         return encode_basestring_ascii(value)
-    return json.dumps(value, separators=(",", ":"))
+    return _encode(value)
 
 
 def _skip(text: str, at: int) -> int:

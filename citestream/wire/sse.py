@@ -172,10 +172,8 @@ class SSEReader:
         Raises:
             UnfilterableResponseError: An event is longer than allowed.
         """
-        if not self._buffer:
-            match = _EVENT_END.search(chunk)
-            if match is not None and match.end() == len(chunk):
-                return [self._event(chunk)]
+        if not self._buffer and _is_one_event(chunk):
+            return [self._event(chunk)]
         self._buffer += chunk
         events: list[SSEEvent] = []
         at = 0
@@ -219,6 +217,20 @@ def frame(data: str, event: str | None = None, end: bytes = b"\n") -> bytes:
     """
     name = b"" if event is None else b"event: " + event.encode() + end
     return name + _data_lines(data, end) + end
+
+
+def _is_one_event(chunk: bytes) -> bool:
+    """Whether bytes are exactly one event, as nearly every message of a server is.
+
+    It may say no of one that is; these searches cost a tenth of the pattern.
+    """
+    if chunk.endswith(b"\n\n"):
+        return b"\r" not in chunk and chunk.find(b"\n\n") == len(chunk) - 2
+    return (
+        chunk.endswith(b"\r\n\r\n")
+        and chunk.find(b"\r\n\r\n") == len(chunk) - 4
+        and chunk.count(b"\r\n") == chunk.count(b"\n") == chunk.count(b"\r")
+    )
 
 
 def _field(line: bytes) -> tuple[bytes, bytes]:
