@@ -222,6 +222,11 @@ class CitationStream:
     def _fail(self, error: Exception) -> None:
         if self.summary is not None:
             return  # another task closed the stream while the item was on its way
+        if isinstance(error, StopIteration | StopAsyncIteration):
+            # Raised as it is, it would pass for the end of a whole answer.
+            stopped = RuntimeError(f"a function of the caller raised {type(error).__name__}")
+            stopped.__cause__ = error
+            error = stopped
         self._error = error
         self.failure = Failure(SOURCE_FAILED, secrets.token_hex(6))
         reason = f"{self.failure.reason} ({self.failure.id})"
