@@ -5,6 +5,7 @@ It knows nothing of where the chunks come from or where the events go.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -19,7 +20,7 @@ from citestream.regions import Place, Regions
 from citestream.scanner import Found, Scanner
 from citestream.styles import NUMERIC, MarkerStyle
 from citestream.tally import Tally
-from citestream.visible import Behind, Visible
+from citestream.visible import MARK, MOST_LOOSE, Behind, Visible
 from citestream.writing import Invalid, Show, Writer
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ PassageSource: TypeAlias = int | Sequence[Any] | Mapping[Any, Any] | Passages
 # What a chunk may end in that might go with a marker in the next one.
 _MAY_LEAD = " (*_!"
 
+# A common marker that has only begun, with the space before it.
+_COMMON_BEGINS = re.compile(r" ?\[(?:[1-9][0-9]{0,8})?")
+
 # A longer chunk is gone over in pieces, since a removed marker is cut out of
 # the text that is being looked at, and that must not be the whole answer.
 _PIECE = 1024
@@ -52,6 +56,7 @@ class BlockFilter:
     """Filters one text block of an answer, under a score that several may share."""
 
     __slots__ = (
+        "_common",
         "_events",
         "_finished",
         "_hole",
@@ -60,13 +65,15 @@ class BlockFilter:
         "_marks",
         "_no_destination",
         "_opener",
-        "_other_openers",
+        "_other_opener",
         "_refusal",
+        "_resting",
         "_run",
         "_scanner",
         "_stage",
         "_tally",
         "_visible",
+        "_waiting",
         "_writer",
     )
 
@@ -91,11 +98,14 @@ class BlockFilter:
         self._judged: _Judged | None = None
         # Removed markers that are not reported yet, each with its place.
         self._marks: list[tuple[int, Citation]] = []
-        # Is nothing held, and may text without brackets go out as it is?
+        # While nothing is undecided but what text of the plainest kind waits
+        # for, the scanner rests; idle is when other text can go out as it is.
+        self._resting = True
         self._idle = True
-        openers = "".join(style.pairs)
-        self._opener = openers[0]
-        self._other_openers = openers[1:]
+        self._waiting = ""
+        self._opener = style.open
+        self._other_opener = style.opener
+        self._common = style.common if writer.plain else None
 
     @property
     def finished(self) -> bool:
@@ -105,7 +115,7 @@ class BlockFilter:
     @property
     def held(self) -> str:
         """The text held back now, as the model wrote it, without removed markers."""
-        return self._scanner.text
+        return self._waiting + self._scanner.text
 
     def feed(self, chunk: str) -> list[Text | Citation]:
         """Filter the next chunk and return what is now certain.
@@ -122,15 +132,23 @@ class BlockFilter:
             FinishedError: `finish()` was already called.
             SourceError: The chunk is not a `str`.
         """
-        if (
-            self._idle
-            and chunk.__class__ is str
-            and self._opener not in chunk
-            and chunk[-1:] not in _MAY_LEAD
-            and (chunk.isascii() or not any(c in chunk for c in self._other_openers))
-        ):
-            self._visible.note(chunk)
-            return [Text(chunk)]
+        try:
+            if (
+                self._idle
+                and self._opener not in chunk
+                and chunk[-1:] not in _MAY_LEAD
+                and (chunk.isascii() or self._other_opener.search(chunk) is None)
+            ):
+                if self._waiting:
+                    chunk = self._waiting + chunk
+                    self._waiting = ""
+                visible = self._visible
+                visible.loose = loose = visible.loose + chunk
+                if len(loose) > MOST_LOOSE:
+                    visible.settle()
+                return [Text(chunk)]
+        except (TypeError, AttributeError):
+            pass  # it is no str; `_feed` says so
         return self._feed(chunk)
 
     def finish(self) -> list[Text | Citation]:
@@ -141,6 +159,8 @@ class BlockFilter:
         """
         self._check_open()
         self._scanner.final = True
+        self._scanner.text += self._waiting
+        self._waiting = ""
         self._go()
         self._show(len(self._scanner.text))
         self._flush()
@@ -159,11 +179,11 @@ class BlockFilter:
 
     def _end(self) -> None:
         self._finished = True
-        self._idle = False
-        finder = self._visible.regions.finder
+        self._idle = self._resting = False
+        finder = self._visible.finish().finder
         if isinstance(finder, RefusalFinder) and finder.found:
             self._tally.refused = True
-        self._scanner.text = ""
+        self._scanner.text = self._waiting = ""
 
     def _check_open(self) -> None:
         if self._finished:
@@ -178,15 +198,109 @@ class BlockFilter:
                 "decode bytes first, with an incremental decoder"
             )
         self._check_open()
-        for start in range(0, len(chunk), _PIECE):
-            self._scanner.text += chunk[start : start + _PIECE]
-            self._go()
+        if len(chunk) <= _PIECE:
+            self._take(chunk)
+        else:
+            for line in chunk.splitlines(keepends=True):
+                for start in range(0, len(line), _PIECE):
+                    self._take(line[start : start + _PIECE])
+        events, self._events = self._events, []
+        return events
+
+    def _take(self, piece: str) -> None:
+        """Filter a piece of the answer."""
+        if self._resting:
+            piece = self._rest(self._waiting + piece)
+            self._waiting = ""
+            if self._resting:
+                self._waiting = piece
+                self._idle = self._visible.plain and piece in ("", " ")
+                return
+        scanner = self._scanner
+        scanner.text += piece
+        self._go()
         if self._marks:
             self._show(0)
         self._flush()
-        self._idle = not self._scanner.text and self._hole < 0 and self._visible.idle
-        events, self._events = self._events, []
-        return events
+        visible = self._visible
+        self._resting = self._hole < 0 and scanner.text in ("", " ") and visible.resting
+        if self._resting:
+            self._waiting, scanner.text = scanner.text, ""
+            scanner.searched = 0
+        self._idle = self._hole < 0 and not scanner.text and visible.plain
+
+    def _rest(self, text: str) -> str:
+        """Filter text while nothing is undecided, as long as only common markers come.
+
+        Returns:
+            What is left of the text, to be held if that is certain, else to
+            be gone over.
+        """
+        visible = self._visible
+        pos = 0
+        if self._opener in text and self._common is not None and visible.stays_prose(text):
+            events = self._events
+            offset = visible.offset
+            shown: list[str] = []
+            hidden = 0
+            for match in self._common.finditer(text):
+                before, number = match.groups()
+                if match.start() != pos or not number or (before and before[-1] == "!"):
+                    break
+                if before and before[0] == "(" and (shown or visible.behind is Behind.MARKER):
+                    break
+                label = int(number)
+                passages = self._tally.keep(label)
+                if passages is None:
+                    break
+                pos = match.end()
+                raw = text[match.start() + len(before) : pos]
+                if before:
+                    events.append(Text(before))
+                    shown.append(before)
+                start = offset + len(before)
+                offset = start + len(raw)
+                hidden += len(raw)
+                shown.append(MARK)
+                events.append(Citation(raw, (label,), (), raw, passages, start, offset))
+            if shown:
+                visible.note_cited("".join(shown), hidden)
+                text = text[pos:]
+            if self._opener in text:
+                self._resting = _COMMON_BEGINS.fullmatch(text) is not None
+                return text
+        elif self._opener in text:
+            self._resting = False
+            return text
+        return self._rest_of_text(text)
+
+    def _rest_of_text(self, text: str) -> str:
+        """Show text without brackets, while nothing is undecided; return what is left."""
+        visible = self._visible
+        if not text:
+            return ""
+        if not text.isascii() and self._other_opener.search(text):
+            self._resting = False
+            return text
+        if visible.behind is Behind.MARKER:
+            if text[0] == "(":
+                self._resting = False
+                return text
+            if text[0] in " ,;&" and separator(text, 0, len(text))[1]:
+                return text
+        left = ""
+        if text[-1] in _MAY_LEAD:
+            if text[-1] != " " or text[-2:-1] in _MAY_LEAD or not visible.mid_prose():
+                self._resting = False
+                return text
+            if "\n" in text or "\r" in text:
+                self._resting = False
+                return text
+            text, left = text[:-1], " "
+        visible.behind = Behind.TEXT
+        visible.note(text)
+        self._events.append(Text(text))
+        return left
 
     # Going over the held text
 

@@ -52,15 +52,21 @@ class RefusalFinder:
         if self.found:
             return
         keep = len(self._needle) - 1
-        # Folding costs ten times a plain search. In a long text without an
-        # apostrophe a needle with one can only lie across a border.
-        if len(text) > 16 * keep and "'" in self._needle:
-            if not any(apostrophe in text for apostrophe in _APOSTROPHES):
-                head, tail = fold(text[: 8 * keep]), fold(text[-8 * keep :])
-                if len(head) >= keep <= len(tail):
-                    self.found = self._needle in self._recent + head
-                    self._recent = tail[-keep:]
-                    return
+        if len(text) > 4 * keep and "'" in self._needle and not _has_apostrophe(text):
+            # Folding costs ten times a search. A needle with an apostrophe can
+            # only lie across a border of a text that has none.
+            head = fold(text[: 2 * keep])
+            tail = fold(text[-2 * keep :])
+            if len(head) >= keep <= len(tail):
+                self.found = "'" in self._recent and self._needle in self._recent + head
+                self._recent = tail[-keep:]
+                return
         text = self._recent + fold(text)
         self.found = self._needle in text
         self._recent = text[-keep:] if keep else ""
+
+
+def _has_apostrophe(text: str) -> bool:
+    if text.isascii():
+        return "'" in text or "`" in text
+    return any(apostrophe in text for apostrophe in _APOSTROPHES)

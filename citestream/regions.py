@@ -158,6 +158,11 @@ class Regions:
         )
 
     @property
+    def opened(self) -> bool:
+        """Whether it is known what kind of line this is."""
+        return self._opened
+
+    @property
     def in_fence(self) -> bool:
         """Whether the line is known to be fenced code."""
         return self._opened and self._fence != ""
@@ -243,6 +248,16 @@ class Regions:
             here._not_a_fence()
         here._be_in_doubt()
         return here
+
+    def finish(self, text: str) -> None:
+        """Go on over the end of the answer, of which only a refusal is still asked."""
+        if self._fence or self._info or self._tail or "`" in text or "~~~" in text:
+            self.advance(text)
+            self._settle("\n")
+            if self._info is not None and self._info.finder is not None:
+                self.finder = self._info.finder
+        elif self.finder is not None:
+            self.finder.feed(text)
 
     # Walking
 

@@ -153,9 +153,15 @@ class MarkerStyle:
         return {pair[0]: pair[1] for pair in _PAIRS}
 
     @cached_property
-    def common(self) -> re.Pattern[str]:
-        """The form in which nearly all markers come; its group is the label."""
-        return re.compile(rf"\[([1-9][0-9]{{0,{self.digits_most - 1}}})\]")
+    def common(self) -> re.Pattern[str] | None:
+        """The form in which nearly all markers come: what stands before, and the label.
+
+        The label is missing where something else begins with the bracket.
+        """
+        if self.prose_from is not None:
+            return None
+        openers = re.escape("".join(self.pairs))
+        return re.compile(rf"([^{openers}]*)\[(?:([1-9][0-9]{{0,{self.digits_most - 1}}})\])?")
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""

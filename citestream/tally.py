@@ -77,6 +77,16 @@ class Tally:
             self.truncated = True
         return cited, invalid
 
+    def keep(self, label: Label) -> tuple[Passage, ...] | None:
+        """Count a marker that names one label, if that has a passage; return its passages."""
+        passages = self.passages.get(label)
+        if not passages:
+            return None
+        self.kept += 1
+        if label not in self._cited:
+            self._cited[label] = len(self._cited) + 1
+        return passages
+
     def cut(self) -> None:
         """Count a marker that the end cut; its label is neither cited nor invalid."""
         self.removed += 1

@@ -14,9 +14,16 @@ from citestream.regions import Regions
 
 __all__ = ["Behind", "Visible"]
 
-# Pieces shown before the regions are brought up to date: one by one costs more
-# than it is worth, and all at the end would keep the answer in memory.
-MOST_LOOSE = 16
+# Characters shown before the regions are brought up to date: piece by piece it
+# costs more than it is worth, and at the end it would keep the answer in memory.
+MOST_LOOSE = 256
+
+# Stands for a marker in the text that the regions go over: it opens nothing,
+# is part of no word, and as white space does not count in a refusal.
+MARK = "\x1f"
+
+# Without one of these, prose in the middle of a line stays just that.
+_SPECIAL = ("\n", "`", "$", "\\", "://", "\r")
 
 
 class Behind(Enum):
@@ -37,15 +44,15 @@ _APART = {Behind.MARKER: "([", Behind.LINE_MARKER: "([:", Behind.BRACKET: "(["}
 class Visible:
     """The end of the visible text, and the regions it is in."""
 
-    __slots__ = ("_loose", "_regions", "behind", "offset", "parts", "spilled")
+    __slots__ = ("_gone", "_regions", "behind", "loose", "parts", "spilled")
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
-        self._loose: list[str] = []  # shown, and not yet gone over
+        self._gone = 0  # how much of the visible text the regions went over, and marks are not
+        self.loose = ""
+        """Text shown that the regions did not go over yet."""
         self.parts: list[str] = []
         """Text shown since an event was last made of it."""
-        self.offset = 0
-        """How many characters were shown."""
         self.behind = Behind.TEXT
         self.spilled: State | None = None
         """How far a marker has come that was too long to hold; it must not become whole."""
@@ -53,35 +60,82 @@ class Visible:
     @property
     def regions(self) -> Regions:
         """The regions, up to date."""
-        if self._loose:
-            self._regions.advance("".join(self._loose))
-            self._loose.clear()
+        if self.loose:
+            self.settle()
         return self._regions
 
     @regions.setter
     def regions(self, regions: Regions) -> None:
-        self._loose.clear()
         self._regions = regions
+
+    def settle(self) -> None:
+        """Bring the regions up to date."""
+        loose, self.loose = self.loose, ""
+        self._gone += len(loose)
+        self._regions.advance(loose)
+
+    @property
+    def offset(self) -> int:
+        """How many characters were shown."""
+        return self._gone + len(self.loose)
 
     @property
     def last(self) -> str:
         """The last character shown; before the first one a line feed."""
-        return self._loose[-1][-1] if self._loose else self._regions.end
+        if self.behind is Behind.MARKER or self.behind is Behind.LINE_MARKER:
+            return "]"
+        return self.loose[-1] if self.loose else self._regions.end
 
     @property
-    def idle(self) -> bool:
+    def plain(self) -> bool:
         """Whether text without brackets can be shown as it is."""
         return (
             self.behind is Behind.TEXT and self.spilled is None and not self._regions.kept_depth
         )
 
+    @property
+    def resting(self) -> bool:
+        """Whether nothing speaks against a marker or text next, but perhaps a marker before."""
+        return (
+            (self.behind is Behind.TEXT or self.behind is Behind.MARKER)
+            and self.spilled is None
+            and not self._regions.depth
+        )
+
+    def stays_prose(self, text: str) -> bool:
+        """Return whether all along `text`, shown next, this is prose in the middle of a line."""
+        if not self.regions.clear:
+            return False
+        for special in _SPECIAL:
+            if special in text:
+                return False
+        return True
+
+    def mid_prose(self) -> bool:
+        """Return whether this is prose in the middle of a line, or code that is not fenced."""
+        if "\n" in self.loose or "\r" in self.loose:
+            self.settle()
+        regions = self._regions
+        return regions.opened and not regions.in_fence and not regions.line_start
+
+    def finish(self) -> Regions:
+        """Go on over the end of the answer, and return the regions there."""
+        self._regions.finish(self.loose)
+        self._gone += len(self.loose)
+        self.loose = ""
+        return self._regions
+
     def note(self, text: str) -> None:
         """Take note of text that the reader got."""
-        self.offset += len(text)
-        self._loose.append(text)
-        if len(self._loose) >= MOST_LOOSE:
-            self._regions.advance("".join(self._loose))
-            self._loose.clear()
+        self.loose += text
+        if len(self.loose) > MOST_LOOSE:
+            self.settle()
+
+    def note_cited(self, text: str, hidden: int) -> None:
+        """Take note of text with kept markers, each a `MARK` for `hidden` characters in all."""
+        self.note(text)
+        self._gone += hidden - text.count(MARK)
+        self.behind = Behind.MARKER
 
     def show(self, text: str) -> None:
         """Show `text`, which holds no marker."""
@@ -107,7 +161,7 @@ class Visible:
         """Take note of a marker that is shown as `text`."""
         at_start = self.regions.settled().line_start
         self._regions.marker(text)
-        self.offset += len(text)
+        self._gone += len(text)
         self.spilled = None
         if text[-1] != "]":
             self.behind = Behind.TEXT
