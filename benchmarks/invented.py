@@ -40,15 +40,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Questions", "ask", "invented", "labels", "questions", "report"]
 
-# The brackets of today's models, with a number first: generous, so that what
-# the package reads differently would be seen here.
-_BRACKET = re.compile(r"[\[【［]+\s*(?:[A-Za-z]+[.:]?\s*)?(\d[^\[\]【】［］]*)[\]】］]")
+# Numbers alone or behind a word for "source", in the brackets that models use.
+# "[130 pounds]" and "[2024/1]" are prose to a reader, and so they are here.
+_MARKER = re.compile(
+    r"[\[【［]\s*(?:(?:source|doc|document|ref|reference|passage|citation)s?[.:]?\s*)?"
+    r"(\d+(?:(?:[\s,;，、&–‑-]|and|or)+\d+)*)\s*(?:[†:][^\[\]【】［］\n]*)?[\]】］]",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d+")
 
 
 def labels(text: str) -> list[int]:
     """Return the numbers in all brackets that look like a marker, in the order of the text."""
-    return [int(n) for inside in _BRACKET.findall(text) for n in _NUMBER.findall(inside)]
+    return [int(n) for inside in _MARKER.findall(text) for n in _NUMBER.findall(inside)]
 
 
 def invented(text: str, passages: int) -> list[int]:

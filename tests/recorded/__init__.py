@@ -1,0 +1,1 @@
+"""What a real llama.cpp server sent; `record.py` made the files, `recordings.py` reads them."""
