@@ -365,7 +365,7 @@ class BlockFilter:
             if place is Place.URL and at == 0 and self._visible.behind is not Behind.TEXT:
                 # A space would set the bracket apart, and end the URL.
                 place = Place.PROSE
-            scanner.begin(at, place, regions if place is Place.PENDING else None)
+            scanner.begin(at, place, regions)
 
     def _certain(self, end: int) -> int:
         """Return how much of the text before `end`, where a marker is or may be, is certain.

@@ -25,6 +25,9 @@ MOST_NESTED = 4
 _URL_GOES_ON = re.compile(r"[A-Za-z0-9/=&%#+~@?-]")
 
 
+_NOWHERE = Regions()
+
+
 class Found(Enum):
     """What became of the bracket that is being read."""
 
@@ -49,6 +52,7 @@ class Scanner:
         "_ahead",
         "_at",
         "_chain",
+        "_here",
         "_looked",
         "_place",
         "_regions",
@@ -83,6 +87,8 @@ class Scanner:
         self._chain: list[tuple[int, State]] = []
         self._at = 0
         self._place = Place.PROSE
+        # The regions at the outermost bracket.
+        self._here = _NOWHERE
         # The outermost may stand in a region, if that closes: the regions
         # there, the copy that looks ahead, and how far it has looked.
         self._regions: Regions | None = None
@@ -148,19 +154,20 @@ class Scanner:
         """Where the content of the innermost bracket begins; 0 when none is being read."""
         return self._chain[-1][0] + 1 if self._chain else 0
 
-    def begin(self, at: int, place: Place, regions: Regions | None) -> None:
+    def begin(self, at: int, place: Place, regions: Regions) -> None:
         """Begin to read the bracket at `at`.
 
         Args:
             at: Where it stands.
             place: What the regions say of that place.
-            regions: The regions there, for a place that is pending.
+            regions: The regions there.
         """
         self._chain.append((at, self._style.start[self.text[at]]))
         self._at = at + 1
         if len(self._chain) == 1:
             self._place = place
-            self._regions = regions
+            self._here = regions
+            self._regions = regions if place is Place.PENDING else None
             self._ahead = None
             self.failed = 0
             self.in_doubt = False
@@ -238,7 +245,7 @@ class Scanner:
             region = self._look_ahead()
             if region is not None:
                 return region
-        if found is Found.MARKER and self._place is Place.URL:
+        if found is Found.MARKER and self._in_url():
             return self._judge_in_url()
         if found is Found.WAIT:
             if len(self.text) > self.limit:
@@ -328,11 +335,20 @@ class Scanner:
             # The opener was text. Perhaps another one is pending.
             self.failed += 1
             self._ahead = None
-            self._regions = self._regions.without_first_opener(self.text[0])
+            self._here = self._regions = self._regions.without_first_opener(self.text[0])
             self._place = self._regions.place()
             if self._place is not Place.PENDING:
                 self._regions = None
         return None
+
+    def _in_url(self) -> bool:
+        """Return whether the marker that was read stands in a URL."""
+        before = self.text[self._chain[0][0] : self.start]
+        if before and (self._place is Place.URL or "://" in before):
+            regions = self._here.clone()
+            regions.advance(before)
+            return regions.place() is Place.URL
+        return self._place is Place.URL
 
     def _judge_in_url(self) -> Found:
         if not any(map(str.isspace, self.text[self.start : self.end])):

@@ -46,7 +46,9 @@ _BLANK = " \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _DASH = "\\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 _COMMA = ",;\uff0c\u3001\uff1b"
 _PAIRS = ("[]", "\u3010\u3011", "\uff3b\uff3d")
-_NOT_REMARK = "^\\[\\]\u3010\u3011\uff3b\uff3d\n\r\u000b\u000c\u0085\u2028\u2029"
+# A remark holds no brackets and spans no lines; nor does it open a region, in
+# which a bracket inside it would be code.
+_NOT_REMARK = "^`$\\\\\\[\\]\u3010\u3011\uff3b\uff3d\n\r\u000b\u000c\u0085\u2028\u2029"
 _WORDS = ("source", "document", "doc", "reference", "ref", "passage", "citation")
 
 _strip_invisible = re.compile(f"[{_INVISIBLE}]+")

@@ -96,6 +96,8 @@ class Visible:
     @property
     def resting(self) -> bool:
         """Whether nothing speaks against a marker or text next, but perhaps a marker before."""
+        if "[" in self.loose:
+            self.settle()
         return (
             (self.behind is Behind.TEXT or self.behind is Behind.MARKER)
             and self.spilled is None
@@ -148,11 +150,11 @@ class Visible:
                 self.behind = Behind.TEXT
             end = len(text)
             kept_depth = self._regions.kept_depth and self.regions.settled().kept_depth
-            if kept_depth:
-                end = text.find("]") + 1 or end
+            if kept_depth and "]" in text:
+                end = text.index("]") or 1
             self.parts.append(text[:end])
             self.note(text[:end])
-            if kept_depth and text[end - 1] == "]":
+            if kept_depth and text[0] == "]":
                 if self.regions.settled().kept_depth < kept_depth:
                     self.behind = Behind.BRACKET
             text = text[end:]
