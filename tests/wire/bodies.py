@@ -116,4 +116,4 @@ def events(body: bytes) -> list[dict[str, list[str]]]:
 def payloads(body: bytes) -> list[Any]:
     """Return the JSON of every event that has some, in order."""
     data = ["\n".join(fields["data"]) for fields in events(body) if "data" in fields]
-    return [json.loads(text) for text in data if text != "[DONE]"]
+    return [json.loads(text) for text in data if text.strip() != "[DONE]"]
