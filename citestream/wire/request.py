@@ -106,6 +106,8 @@ def _sources(text: str, pattern: re.Pattern[str]) -> list[str]:
             starts = [match]
         elif number == len(starts) + 1:
             starts.append(match)
+    if not starts:
+        return []
     ends = [match.start() for match in starts[1:]] + [len(text)]
     return [text[m.end() : end].strip() for m, end in zip(starts, ends, strict=True)]
 

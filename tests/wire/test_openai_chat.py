@@ -226,7 +226,9 @@ def test_w04_padding_that_differs_in_every_frame_is_read_past_and_goes_with_chan
     result = filtered(sse(*chunks, chat_chunk(None, "stop")) + done())
     frames = payloads(result.body)
     assert content(result.body) == 'Five days "so\\ [1].\u2028é\n'
-    assert [(frame["choices"][0]["delta"].get("content"), "obfuscation" in frame) for frame in frames] == [
+    assert [
+        (frame["choices"][0]["delta"].get("content"), "obfuscation" in frame) for frame in frames
+    ] == [
         ("Five", True),
         (" days", True),
         (' "so\\', True),
@@ -325,7 +327,9 @@ def test_w08_what_a_server_leaves_out_is_not_needed() -> None:
     assert payloads(result.body)[-1]["citestream"]["invalid"] == [9]
 
 
-@pytest.mark.parametrize("mark", ["data:[DONE]", "data: [DONE] ", "data: [DONE]\r", "data:  [DONE]"])
+@pytest.mark.parametrize(
+    "mark", ["data:[DONE]", "data: [DONE] ", "data: [DONE]\r", "data:  [DONE]"]
+)
 def test_b06_the_end_mark_in_every_spelling_is_terminal_and_held_text_goes_before_it(
     mark: str,
 ) -> None:

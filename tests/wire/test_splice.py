@@ -94,7 +94,9 @@ def make(rng: random.Random, depth: int) -> Any:
         return [make(rng, depth - 1) for _ in range(rng.randrange(4))]
     if kind == 6:
         return {rng.choice('ab"\\é]'): make(rng, depth - 1) for _ in range(rng.randrange(4))}
-    return [None, True, -1.5e-7, rng.randrange(999), rng.choice(['"', "\\", "[9]", "é\n", "}"])][kind]
+    return [None, True, -1.5e-7, rng.randrange(999), rng.choice(['"', "\\", "[9]", "é\n", "}"])][
+        kind
+    ]
 
 
 def paths(value: Any, path: Path = ()) -> list[Path]:

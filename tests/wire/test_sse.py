@@ -70,7 +70,9 @@ def test_b02_the_fields_of_an_event_are_parsed() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["retry: -1", "retry: ١", "retry: 1e3", "retry:", "retry: 9999999999"])
+@pytest.mark.parametrize(
+    "line", ["retry: -1", "retry: ١", "retry: 1e3", "retry:", "retry: 9999999999"]
+)
 def test_a_retry_that_is_no_small_number_sets_none(line: str) -> None:
     assert read([f"{line}\n\n".encode()])[0].retry is None
 

@@ -31,15 +31,19 @@ def in_all_cuts(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"sources": [9, 1], "answer": "Five days [1] or so [9]."}',
-         '{"sources": [9, 1], "answer": "Five days [1] or so."}'),
+        (
+            '{"sources": [9, 1], "answer": "Five days [1] or so [9]."}',
+            '{"sources": [9, 1], "answer": "Five days [1] or so."}',
+        ),
         ('["a [9].", ["[1]"], [[9]]]', '["a.", ["[1]"], [[9]]]'),
         ('"just a string [9]"', '"just a string"'),
-        ('[9]', '[9]'),
+        ("[9]", "[9]"),
         ('{"[9]": 1, "k[9]": "[9]"}', '{"[9]": 1, "k[9]": ""}'),
         # Its own spelling of characters stays.
-        (r'{"a": "caf\u00e9 é \/ / \" \\ \ud83d\ude00 😀 \n x [9]\t."}',
-         r'{"a": "caf\u00e9 é \/ / \" \\ \ud83d\ude00 😀 \n x\t."}'),
+        (
+            r'{"a": "caf\u00e9 é \/ / \" \\ \ud83d\ude00 😀 \n x [9]\t."}',
+            r'{"a": "caf\u00e9 é \/ / \" \\ \ud83d\ude00 😀 \n x\t."}',
+        ),
         (r'{"a": "x \u005b9\u005d [\u0031] \ud83d x"}', r'{"a": "x [1] \ud83d x"}'),
         # A marker never spans two strings.
         ('{"a": "[", "b": "9]"}', '{"a": "[", "b": "9]"}'),
@@ -51,7 +55,10 @@ def in_all_cuts(text: str) -> str:
         ('{"a": "x \\u00', '{"a": "x \\u00'),
         ('{"a": "x \\ud83d', '{"a": "x \\ud83d'),
         ('{"a": [1, {"b"', '{"a": [1, {"b"'),
-        (' {"a" :\n null , "b": -1.5e+7,"c":true}\r\n', ' {"a" :\n null , "b": -1.5e+7,"c":true}\r\n'),
+        (
+            ' {"a" :\n null , "b": -1.5e+7,"c":true}\r\n',
+            ' {"a" :\n null , "b": -1.5e+7,"c":true}\r\n',
+        ),
     ],
 )
 def test_only_string_values_are_prose(text: str, expected: str) -> None:

@@ -16,7 +16,8 @@ def test_b01_a_character_cut_anywhere_is_whole_and_the_marker_is_found() -> None
 
 
 @pytest.mark.parametrize(
-    "broken", [b"\xff", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\xaf", b"\x00"]
+    "broken",
+    [b"\xff", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\xaf", b"\x00"],
 )
 def test_b01_what_is_no_utf_8_passes_unchanged(broken: bytes) -> None:
     for pieces in cuts(b"a " + broken + b" b [1] [9]. " + broken):
