@@ -1,4 +1,4 @@
-"""Drives a wire format over the bytes of a body, and reads what leaves without the package's own reader."""
+"""Drives a wire format over the bytes of a body; what leaves is read with a reader of its own."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Filtered:
 def filtered(
     body: bytes | Sequence[bytes],
     media_type: str = "text/event-stream",
-    format: Format = "auto",
+    format_: Format = "auto",
     *,
     text: TextKind = "prose",
     field: str = "text",
     **options: Any,
 ) -> Filtered:
     """Run a body, whole or in pieces, through the format that is opened for it."""
-    wire = Formats(format, field).open(
+    wire = Formats(format_, field).open(
         media_type, text, lambda: CitationFilter(PASSAGES, **options)
     )
     pieces = [body] if isinstance(body, bytes) else body

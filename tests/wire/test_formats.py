@@ -11,8 +11,8 @@ from citestream.wire.frames import Wire
 from tests.wire.bodies import PASSAGES, chat_chunk, cuts, done, events, filtered, sse
 
 
-def opened(media_type: str = "text/event-stream", format: Format = "auto") -> Wire:
-    return Formats(format, "text").open(media_type, "prose", lambda: CitationFilter(PASSAGES))
+def opened(media_type: str = "text/event-stream", format_: Format = "auto") -> Wire:
+    return Formats(format_, "text").open(media_type, "prose", lambda: CitationFilter(PASSAGES))
 
 
 BODIES: dict[str, bytes] = {
@@ -69,24 +69,24 @@ def test_a_whole_body_of_unknown_shape_is_refused(body: bytes) -> None:
 @pytest.mark.parametrize(
     "media_type", ["", "text/html", "application/octet-stream", "application/x-ndjson", "image/png"]
 )
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_content_type_nobody_reads_is_refused(media_type: str, format: Format) -> None:
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_content_type_nobody_reads_is_refused(media_type: str, format_: Format) -> None:
     with pytest.raises(UnfilterableResponseError) as caught:
-        opened(media_type, format)
+        opened(media_type, format_)
     assert str(caught.value) == (
-        f"expected text/plain, text/event-stream or application/json for the format {format!r}, "
+        f"expected text/plain, text/event-stream or application/json for the format {format_!r}, "
         f"got content type {media_type!r}: attach passages only where the response is an answer"
     )
 
 
-@pytest.mark.parametrize("format", ["json", "citestream", "openai-chat"])
-def test_bare_text_is_refused_where_another_format_is_expected(format: Format) -> None:
+@pytest.mark.parametrize("format_", ["json", "citestream", "openai-chat"])
+def test_bare_text_is_refused_where_another_format_is_expected(format_: Format) -> None:
     with pytest.raises(UnfilterableResponseError):
-        opened("text/plain", format)
+        opened("text/plain", format_)
 
 
 def test_a_format_that_is_named_is_not_guessed() -> None:
-    assert filtered(sse("a [9]."), format="text").body.startswith(b'data: "a."\n\n')
+    assert filtered(sse("a [9]."), format_="text").body.startswith(b'data: "a."\n\n')
     with pytest.raises(UnfilterableResponseError):
         filtered(b'{"text": "a"}', "application/json", "openai-chat")
     with pytest.raises(UnfilterableResponseError):
@@ -176,12 +176,12 @@ def test_t10_bare_text_and_whole_bodies_have_no_place_for_an_error() -> None:
 
 
 @pytest.mark.parametrize("media_type", ["text/event-stream", "text/plain", "application/json"])
-@pytest.mark.parametrize("format", ["auto", "text"])
+@pytest.mark.parametrize("format_", ["auto", "text"])
 @pytest.mark.parametrize("body", [b"", b"data: a [\n\n", sse(chat_chunk("a [")), b"data: {"])
 def test_a_body_nobody_reads_is_scored_as_cancelled(
-    media_type: str, format: Format, body: bytes
+    media_type: str, format_: Format, body: bytes
 ) -> None:
-    wire = opened(media_type, format)
+    wire = opened(media_type, format_)
     wire.feed(body)
     wire.discard("cancelled", "client disconnected")
     assert [(summary.ended, summary.reason) for summary in wire.summaries] == [

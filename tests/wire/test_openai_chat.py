@@ -101,7 +101,8 @@ def test_b02_a_chat_stream_cut_anywhere_leaves_the_same_bytes() -> None:
 
 
 def test_b07_frames_nobody_had_to_change_leave_byte_for_byte() -> None:
-    odd = b'data: { "choices" : [ {"index":0,"delta":{"content":"a\\u0062c\\/"},"x":1.10} ], "n":1e9 }\r\n\r\n'
+    choice = b'{"index":0,"delta":{"content":"a\\u0062c\\/"},"x":1.10}'
+    odd = b'data: { "choices" : [ %b ], "n":1e9 }\r\n\r\n' % choice
     body = odd + sse(chat_chunk("plain"), chat_chunk(" text"))
     assert filtered(body).body.startswith(body)
 
@@ -498,6 +499,6 @@ def test_nothing_that_breaks_a_client_is_ever_added() -> None:
 
 def test_an_empty_stream_has_one_summary() -> None:
     for body in (b"", done(), b": ping\n\n"):
-        result = filtered(body, format="openai-chat")
+        result = filtered(body, format_="openai-chat")
         assert result.body == body
         assert [summary.ended for summary in result.summaries] == ["complete"]

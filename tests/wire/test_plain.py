@@ -70,7 +70,7 @@ def test_json_strings_are_filtered(end: str) -> None:
 def test_objects_with_a_text_field_keep_what_else_they_hold() -> None:
     frames = [{"type": "token", "answer": chunk} for chunk in CHUNKS]
     start, end = {"answer": None, "id": 1.50}, {"type": "done", "usage": {"n": 1.0}}
-    result = filtered(sse(start, *frames, end), field="answer", format="json")
+    result = filtered(sse(start, *frames, end), field="answer", format_="json")
     found = [json.loads(text) for text in texts(result.body)]
     assert found == [
         start,
@@ -134,7 +134,10 @@ def test_w05_text_that_repeats_the_answer_at_the_end_is_filtered_and_not_counted
 
 
 def test_b05_comments_ids_and_unknown_fields_stay_where_they_are() -> None:
-    body = b": hi\n\nid: 1\ndata: a [9\n\nid: 2\nodd: x\ndata: ]\n: c\n\nid: 3\n\n: ping\n\ndata: .\n\n"
+    body = (
+        b": hi\n\nid: 1\ndata: a [9\n\n"
+        b"id: 2\nodd: x\ndata: ]\n: c\n\nid: 3\n\n: ping\n\ndata: .\n\n"
+    )
     assert filtered(body).body.startswith(
         b": hi\n\nid: 1\ndata: a\n\nid: 2\nodd: x\n: c\n\nid: 3\n\n: ping\n\ndata: .\n\n"
     )
@@ -189,7 +192,7 @@ def test_structured_output_as_bare_text_stays_the_same_document() -> None:
     for body in (bare(*answer), bare(answer), sse(*answer), sse({"text": answer})):
         joined = "".join(
             text if body.startswith(b'data: {"a') or len(text) == 1 else _text_of(text)
-            for text in texts(filtered(body, text="json", format=_format_of(body)).body)
+            for text in texts(filtered(body, text="json", format_=_format_of(body)).body)
         )
         assert joined == '{"a": "x y [1]", "n": [9]}'
 

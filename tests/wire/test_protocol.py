@@ -123,5 +123,5 @@ def test_text_where_the_protocol_has_none_is_refused(named: tuple[str, Any]) -> 
 
 
 def test_an_empty_stream_has_a_summary() -> None:
-    result = filtered(b"", format="citestream")
+    result = filtered(b"", format_="citestream")
     assert read(result.body) == [("summary", result.summaries[0].to_dict())]
