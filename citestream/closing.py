@@ -5,7 +5,6 @@ It does not know what it closes: a model's stream, a file, a generator.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import math
@@ -52,31 +51,32 @@ async def close_in_time(close: Callable[[], Awaitable[Any]], what: str) -> None:
 
 
 async def in_time(awaitable: Awaitable[Any]) -> Any:
-    """Await something for `CLOSE_GRACE` seconds, also when the task is being cancelled.
+    """Await something for `CLOSE_GRACE` seconds at most, also in a task that is being cancelled.
 
     Raises:
         TimeoutError: It took longer, and was cancelled.
     """
-    cancelled = anyio.current_effective_deadline() == -math.inf
-    if cancelled and not _on_asyncio():
+    if anyio.current_effective_deadline() == -math.inf:
         with anyio.fail_after(CLOSE_GRACE, shield=True):
             return await awaitable
-    return await _step_by_step(awaitable, shield=cancelled)
+    return await _step_by_step(awaitable)
 
 
 @types.coroutine
-def _step_by_step(awaitable: Awaitable[Any], *, shield: bool) -> Generator[Any, Any, Any]:
+def _step_by_step(awaitable: Awaitable[Any]) -> Generator[Any, Any, Any]:
     """Await something under a time limit that is no cancel scope to the awaited code.
 
     A source may hold a cancel scope or a task group across its yields, and
-    leaves it while it is closed. A scope put around the closing would then lie
-    inside the source's own: asyncio's bookkeeping in anyio is wrecked by that,
-    down to the scopes of the caller, and trio's complains. So the scope here is
-    entered when the awaited code is suspended and left before it goes on.
+    leaves it while it is closed. A scope around the closing would then lie
+    inside the source's own: scopes would be left in the wrong order, and with
+    them the caller's. So the scope here is entered when the awaited code is
+    suspended, and left before it goes on.
 
-    The price is that a shield also hides the awaited code's own time limits,
-    which trio's `sleep` is made of: under trio `in_time` uses a plain scope
-    when it needs a shield, and trio puts the source's scope right by itself.
+    A shield cannot be had like this: code that looks whether it is cancelled
+    before it waits, as locks do, would find that it is. So in a cancelled task
+    `in_time` uses a plain scope. A source that holds one of its own and is not
+    waited for at that moment is then closed with an error, which on asyncio
+    comes up once more at the end of the task.
     """
     steps = awaitable.__await__()
     deadline = anyio.current_time() + CLOSE_GRACE
@@ -97,7 +97,7 @@ def _step_by_step(awaitable: Awaitable[Any], *, shield: bool) -> Generator[Any, 
         # cancellation, and then to the awaited code, whatever it is.
         with (
             contextlib.suppress(BaseException),
-            anyio.CancelScope(deadline=deadline, shield=shield) as scope,
+            anyio.CancelScope(deadline=deadline) as scope,
         ):
             try:
                 value = yield waiting_for
@@ -107,11 +107,3 @@ def _step_by_step(awaitable: Awaitable[Any], *, shield: bool) -> Generator[Any, 
         # Not `cancelled_caught`: trio hands its cancellation in as a value, which
         # only the awaited code unwraps.
         expired = expired or scope.cancel_called
-
-
-def _on_asyncio() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

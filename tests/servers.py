@@ -90,6 +90,8 @@ class Reply:
         self.headers = {name.lower(): value for name, value in self._response.getheaders()}
         self.comments: list[str] = []
         """The comments so far, pings among them."""
+        self.events = 0
+        """How many events have been read."""
         self._received = b""
 
     def __enter__(self) -> Self:
@@ -113,11 +115,13 @@ class Reply:
         """Return the next event; `None` at the end. Comments are kept apart."""
         while block := self.block():
             fields: dict[str, list[str]] = {}
-            for line in block.decode("ascii").splitlines():
+            for line in block.decode("ascii").rstrip("\n").split("\n"):
                 name, _, value = line.partition(":")
                 fields.setdefault(name, []).append(value.removeprefix(" "))
+            # A line that starts with a colon is a comment.
             self.comments += fields.pop("", [])
             if "data" in fields:
+                self.events += 1
                 return Sent(fields.get("event", ["message"])[-1], "\n".join(fields["data"]))
         return None
 
@@ -149,7 +153,7 @@ class Reply:
 class Server:
     """A uvicorn server in a thread of this process."""
 
-    def __init__(self, app: Any, config: dict[str, Any]) -> None:
+    def __init__(self, app: Any, send_buffer: int | None, config: dict[str, Any]) -> None:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -159,6 +163,8 @@ class Server:
             )
         )
         self._socket = socket.socket()
+        if send_buffer is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         self._socket.bind(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         self._thread = threading.Thread(
@@ -182,14 +188,16 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(app: Any, **config: Any) -> Iterator[Server]:
+def serving(app: Any, *, send_buffer: int | None = None, **config: Any) -> Iterator[Server]:
     """Run an ASGI application under uvicorn for the length of a `with` block.
 
     Args:
         app: The application.
+        send_buffer: The size of the connections' send buffers, where it matters
+            how much lies between the application and its reader.
         config: Further settings of `uvicorn.Config`.
     """
-    server = Server(app, {"timeout_graceful_shutdown": 1, **config})
+    server = Server(app, send_buffer, {"timeout_graceful_shutdown": 1, **config})
     server.start()
     try:
         yield server
