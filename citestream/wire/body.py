@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BODY", "JsonBody", "Rewrite"]
 
-# An answer of a million tokens with its log-probabilities is of this size;
-# a body that is longer is no answer.
+# An answer of a million tokens with its log-probabilities is of this size.
 MOST_BODY = 64 * 1024 * 1024
+"""How many bytes a whole body may have; a longer one is no answer."""
 
 _BOM = b"\xef\xbb\xbf"
 

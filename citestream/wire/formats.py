@@ -30,6 +30,7 @@ Format: TypeAlias = Literal["auto", "text", "json", "citestream", "openai-chat"]
 """What a payload is: bare text, JSON with one text, our own events, chat completions."""
 
 FORMATS: tuple[Format, ...] = get_args(Format)
+"""The formats by name."""
 
 TextKind: TypeAlias = Literal["prose", "json"]
 """What the text itself is: prose, or a JSON document whose strings are prose."""

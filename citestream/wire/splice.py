@@ -40,7 +40,9 @@ class Document:
     __slots__ = ("_edits", "_removed", "_root", "text", "value")
 
     text: str
+    """The text as it came."""
     value: Any
+    """What the text says."""
 
     def __init__(self, text: str) -> None:
         """Read a document.

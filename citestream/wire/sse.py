@@ -14,6 +14,7 @@ __all__ = ["MOST_EVENT", "SSEEvent", "SSEReader", "encoded", "frame"]
 # The longest event that is read whole before it leaves. The largest seen in
 # the formats that stream text are images in base64, two to four megabytes.
 MOST_EVENT = 8 * 1024 * 1024
+"""How many bytes an event may have before it is refused."""
 
 _BOM = b"\xef\xbb\xbf"
 
