@@ -3,4 +3,4 @@
 None of them knows anything of servers, requests or responses.
 """
 
-__all__: list[str] = []
+__all__ = []
