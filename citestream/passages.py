@@ -386,8 +386,6 @@ def _label(label: Any) -> int | str:
 
 def _whole_number(value: Any) -> int | None:
     """Return an `int`, or what stands for one in an array, as an `int`; `None` for all else."""
-    if type(value) is int:
-        return value
     if isinstance(value, bool):
         return None
     try:
@@ -603,8 +601,6 @@ def _by_label(source: object) -> dict[int | str, tuple[Passage, ...]]:
 
 def _own_label(item: object) -> int | str | None:
     """Return the label that an item brings along, if any."""
-    if isinstance(item, Passage):
-        return item.label
     label = None if isinstance(item, str) else _value(item, "label")
     return label if isinstance(label, str) else _whole_number(label)
 

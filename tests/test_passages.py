@@ -520,8 +520,10 @@ def test_sequence_is_numbered_from_one() -> None:
 
 
 def test_sequence_keeps_labels_that_its_items_bring_along() -> None:
-    passages = Passages([Passage(7, "a"), {"label": 3, "text": "b"}, Passage(7, "c")])
+    first = Passage(7, "a")
+    passages = Passages([first, {"label": 3, "text": "b"}, Passage(7, "c")])
     assert passages.labels == (7, 3)
+    assert passages.get(7)[0] is first
     assert passages.get(7) == (Passage(7, "a"), Passage(7, "c"))
     assert list(passages) == [Passage(7, "a"), Passage(7, "c"), Passage(3, "b")]
     assert len(passages) == 3
@@ -986,7 +988,8 @@ def test_payload_is_json_whatever_the_metadata_holds() -> None:
         "nan": math.nan,
         "inf": [math.inf],
         "giant": 10**5000,
-        "large": 10**300,
+        "large": 2**1023 - 1,
+        "too large": 2**1023,
         "float": 0.5,
         "when": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
         "day": date(2026, 1, 2),
@@ -1021,7 +1024,8 @@ def test_payload_is_json_whatever_the_metadata_holds() -> None:
         "nan": None,
         "inf": [None],
         "giant": None,
-        "large": 10**300,
+        "large": 2**1023 - 1,
+        "too large": None,
         "float": 0.5,
         "when": "2026-01-02T03:04:00+00:00",
         "day": "2026-01-02",
