@@ -6,6 +6,7 @@ does not know what the model is asked.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from contextlib import asynccontextmanager, suppress
@@ -39,7 +40,8 @@ _SERVER = [sys.executable, "-P", str(Path(__file__).with_name("llamacpp.py"))]
 # as much of llama.cpp.
 _START_SECONDS = 120
 
-# The longest line the server may say before it listens.
+# The one line that the server says, and far more than it takes.
+_ADDRESS = re.compile(rb"http://127\.0\.0\.1:[0-9]{1,5}")
 _MOST_LINE = 256
 
 # It ends within a tenth of a second when it is asked to.
@@ -131,8 +133,10 @@ async def _address(process: Process) -> str:
             "what it said is on standard error"
         ) from None
     except anyio.DelimiterNotFound:
-        raise LocalModelError("the model's server said something else than its address") from None
-    return line.decode("ascii", "replace").strip()
+        line = b""
+    if not _ADDRESS.fullmatch(line):
+        raise LocalModelError("the model's server said something else than its address")
+    return line.decode("ascii")
 
 
 async def _healthy(client: httpx2.AsyncClient, address: str) -> bool:

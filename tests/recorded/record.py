@@ -128,6 +128,14 @@ def _plain_prompt(row: JSON) -> str:
     return "\n\n".join([*lines, "Assistant:"])
 
 
+def _item(turn: JSON) -> JSON:
+    """Write a turn as `/v1/responses` takes it: what was answered before is typed."""
+    if turn["role"] == "user":
+        return turn
+    content = [{"type": "output_text", "text": turn["content"]}]
+    return {"type": "message", "role": "assistant", "content": content}
+
+
 # An answer ends where the next turn would begin.
 _STOP = ["\n\nUser:"]
 
@@ -217,7 +225,7 @@ def _others(rows: list[JSON]) -> Iterator[Asked]:
             {
                 "model": "SmolLM2-135M-Instruct",
                 "instructions": system["content"],
-                "input": turns,
+                "input": [_item(turn) for turn in turns],
                 "max_output_tokens": MOST_TOKENS,
                 **sampling,
             },
@@ -280,17 +288,21 @@ KINDS = {
 MOST_ASKED = 300
 
 
-async def _ask(client: httpx2.AsyncClient, asked: Asked) -> tuple[int, str, bytes]:
+async def _ask(url: str, asked: Asked) -> tuple[int, str, bytes]:
     """Return status, content type and the body's bytes, free of nothing but the transfer coding."""
-    request = client.stream("POST", asked.path, json=asked.request)
-    async with request as response:
+    # A connection for each: this server closes one that was kept while the next
+    # request is on its way.
+    async with (
+        httpx2.AsyncClient(base_url=url, trust_env=False, timeout=300) as client,
+        client.stream("POST", asked.path, json=asked.request) as response,
+    ):
         body = b"".join([piece async for piece in response.aiter_raw()])
-    return response.status_code, response.headers["content-type"], body
+        return response.status_code, response.headers["content-type"], body
 
 
-async def _record(client: httpx2.AsyncClient, asked: Asked, wanted: dict[str, int]) -> None:
+async def _record(url: str, asked: Asked, wanted: dict[str, int]) -> None:
     """Ask, and keep the answer; of a plain chat stream, only one of a kind still wanted."""
-    status, content_type, body = await _ask(client, asked)
+    status, content_type, body = await _ask(url, asked)
     streamed = content_type.startswith("text/event-stream")
     texts = _texts(body, asked.text_of, streamed=streamed)
     if asked.name.startswith("chat-q"):
@@ -317,15 +329,11 @@ async def _record(client: httpx2.AsyncClient, asked: Asked, wanted: dict[str, in
 async def _main(prefix: str) -> None:
     rows = _questions()
     wanted = dict(KINDS)
-    async with (
-        local_model(slots=SLOTS) as url,
-        httpx2.AsyncClient(
-            base_url=url.removesuffix("/v1"), trust_env=False, timeout=300
-        ) as client,
-    ):
+    async with local_model(slots=SLOTS) as base_url:
+        url = base_url.removesuffix("/v1")
         for asked in _others(rows):
             if asked.name.startswith(prefix):
-                await _record(client, asked, wanted)
+                await _record(url, asked, wanted)
         if not "chat-q".startswith(prefix) and not prefix.startswith("chat-q"):
             return
         for count in range(MOST_ASKED):
@@ -337,7 +345,7 @@ async def _main(prefix: str) -> None:
             name = f"chat-{row['id']}" + (f"-{count // 100}" if count >= len(rows) else "")
             # The first hundred as the demo asks; then livelier, for what is rare.
             heat = 0.7 if count < len(rows) else 1.1
-            await _record(client, _chat(row, name, count, temperature=heat), wanted)
+            await _record(url, _chat(row, name, count, temperature=heat), wanted)
     print("not found:", {kind: left for kind, left in wanted.items() if left})  # noqa: T201
 
 

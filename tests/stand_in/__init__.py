@@ -1,0 +1,1 @@
+"""Modules that pose as packages which are not installed; they know nothing of the tests."""
