@@ -41,7 +41,7 @@ NO_ANSWER = "I don't know based on the provided documents."
 MOST_NUMBER = 999_999_999
 # A prompt of a million tokens has no room for passages of ten tokens each.
 MOST_PASSAGES = 100_000
-# What RFC 9110, section 4.1, asks every sender and recipient to support.
+# What RFC 9110, section 4.1, recommends that all senders and recipients support.
 MOST_URL = 8_000
 # As much as a style holds by default: nothing longer is read as a marker.
 MOST_MARKER = 256
@@ -134,7 +134,7 @@ class Passage:
         """Return the passage as the JSON object that a client gets.
 
         Args:
-            expose: Fields to add to `label`, `id`, `title` and `url`: any of `text`,
+            expose: A field, or several, to add to `label`, `id`, `title` and `url`: any of `text`,
                 `place`, `version`, `score`, `metadata`. Of metadata, dates and UUIDs
                 are written as text, and what JSON cannot hold becomes `None`.
 
@@ -526,7 +526,8 @@ def _block(marker: str, passages: tuple[Passage, ...], disarm: Callable[[str], s
             lines.append(disarm(_disarmed(title, _BRACKETS, _has_digit, "()")))
         last_title = title
         lines.append(disarm(passage.shown))
-    return f"{marker} " + "\n".join(filter(None, lines))
+    body = "\n".join(filter(None, lines))
+    return f"{marker} {body}" if body else marker
 
 
 def _one_line(title: str) -> str:

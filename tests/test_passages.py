@@ -1364,7 +1364,7 @@ def test_prompt_puts_each_passage_behind_its_marker() -> None:
         "[1] Refunds\nRefunds take five days.\n\n"
         "[2] Bikes are free for\nthirty minutes.\n\n"
         "[3] Nothing more\n\n"
-        "[4] "
+        "[4]"
     )
     assert passages.prompt(style=PREFIXED).startswith("[S1] Refunds\n")
 
