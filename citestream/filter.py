@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from citestream.events import Citation, Summary, Text
-from citestream.exceptions import FinishedError, SourceError
+from citestream.exceptions import FinishedError, SourceError, StyleError
 from citestream.mending import CLOSERS, destination, lead, needs_space, separator, wrapper
 from citestream.passages import NO_ANSWER, Passages
 from citestream.refusal import RefusalFinder
@@ -143,9 +143,9 @@ class BlockFilter:
                     chunk = self._waiting + chunk
                     self._waiting = ""
                 visible = self._visible
-                visible.loose = loose = visible.loose + chunk
-                if len(loose) > MOST_LOOSE:
+                if len(visible.loose) > MOST_LOOSE:
                     visible.settle()
+                visible.loose += chunk
                 return [Text(chunk)]
         except (TypeError, AttributeError):
             pass  # it is no str; `_feed` says so
@@ -207,93 +207,70 @@ class BlockFilter:
         events, self._events = self._events, []
         return events
 
-    def _take(self, piece: str) -> None:
-        """Filter a piece of the answer."""
-        if self._resting:
-            piece = self._rest(self._waiting + piece)
-            self._waiting = ""
-            if self._resting:
-                self._waiting = piece
-                self._idle = self._visible.plain and piece in ("", " ")
-                return
+    def _take(self, text: str) -> None:
+        """Filter the next piece of the answer."""
         scanner = self._scanner
-        scanner.text += piece
-        self._go()
-        if self._marks:
-            self._show(0)
-        self._flush()
-        visible = self._visible
-        self._resting = self._hole < 0 and scanner.text in ("", " ") and visible.resting
         if self._resting:
-            self._waiting, scanner.text = scanner.text, ""
+            text = self._rest(self._waiting + text)
+            self._waiting = ""
+        while not self._resting:
+            scanner.text += text
+            again = self._go()
+            if self._marks:
+                self._show(0)
+            self._flush()
+            if not self._can_rest():
+                self._idle = False
+                return
+            text, scanner.text = scanner.text, ""
             scanner.searched = 0
-        self._idle = self._hole < 0 and not scanner.text and visible.plain
+            self._resting = True
+            if again:
+                text = self._rest(text)
+        self._waiting = text
+        self._idle = self._visible.plain and self._opener not in text
+
+    def _can_rest(self) -> bool:
+        """Return whether nothing is undecided but what the held text is."""
+        return (
+            self._hole < 0
+            and not self._scanner.open
+            and self._judged is None
+            and not self._marks
+            and self._visible.resting
+        )
 
     def _rest(self, text: str) -> str:
         """Filter text while nothing is undecided, as long as only common markers come.
 
         Returns:
-            What is left of the text, to be held if that is certain, else to
-            be gone over.
+            What is left of the text: to be held, or to be gone over when the
+            filter no longer rests.
         """
         visible = self._visible
-        pos = 0
-        if self._opener in text and self._common is not None and visible.stays_prose(text):
-            events = self._events
-            offset = visible.offset
-            shown: list[str] = []
-            hidden = 0
-            for match in self._common.finditer(text):
-                before, number = match.groups()
-                if match.start() != pos or not number or (before and before[-1] == "!"):
-                    break
-                if before and before[0] == "(" and (shown or visible.behind is Behind.MARKER):
-                    break
-                label = int(number)
-                passages = self._tally.keep(label)
-                if passages is None:
-                    break
-                pos = match.end()
-                raw = text[match.start() + len(before) : pos]
-                if before:
-                    events.append(Text(before))
-                    shown.append(before)
-                start = offset + len(before)
-                offset = start + len(raw)
-                hidden += len(raw)
-                shown.append(MARK)
-                events.append(Citation(raw, (label,), (), raw, passages, start, offset))
-            if shown:
-                visible.note_cited("".join(shown), hidden)
+        if self._opener in text:
+            end = visible.prose_until(text) if self._common is not None else 0
+            pos = self._rest_on_markers(text, end) if end else 0
+            if pos:
                 text = text[pos:]
             if self._opener in text:
-                self._resting = _COMMON_BEGINS.fullmatch(text) is not None
+                self._resting = end > 0 and _COMMON_BEGINS.fullmatch(text) is not None
                 return text
-        elif self._opener in text:
-            self._resting = False
-            return text
-        return self._rest_of_text(text)
-
-    def _rest_of_text(self, text: str) -> str:
-        """Show text without brackets, while nothing is undecided; return what is left."""
-        visible = self._visible
         if not text:
             return ""
+        if visible.behind is not Behind.TEXT:
+            first = text[0]
+            if first == "(":
+                self._resting = False
+                return text
+            if first in " ,;&" and separator(text, 0, len(text))[1]:
+                return text
         if not text.isascii() and self._other_opener.search(text):
             self._resting = False
             return text
-        if visible.behind is Behind.MARKER:
-            if text[0] == "(":
-                self._resting = False
-                return text
-            if text[0] in " ,;&" and separator(text, 0, len(text))[1]:
-                return text
         left = ""
         if text[-1] in _MAY_LEAD:
-            if text[-1] != " " or text[-2:-1] in _MAY_LEAD or not visible.mid_prose():
-                self._resting = False
-                return text
-            if "\n" in text or "\r" in text:
+            if text[-1] != " " or text[-2:-1] in _MAY_LEAD or not visible.goes_on(text):
                 self._resting = False
                 return text
             text, left = text[:-1], " "
@@ -302,25 +279,70 @@ class BlockFilter:
         self._events.append(Text(text))
         return left
 
+    def _rest_on_markers(self, text: str, end: int) -> int:
+        """Filter the markers of the common form before `end`; return where the last one ends."""
+        visible = self._visible
+        events = self._events
+        keep = self._tally.keep
+        offset = visible.offset
+        behind_marker = visible.behind is not Behind.TEXT
+        shown: list[str] = []
+        hidden = 0
+        pos = 0
+        assert self._common is not None  # the caller has looked
+        for match in self._common.finditer(text, 0, end):
+            before, number = match.groups()
+            if not number or match.start() != pos:
+                break
+            if before:
+                if before[-1] == "!" or (behind_marker and before[0] == "("):
+                    break
+            label = int(number)
+            passages = keep(label)
+            if passages is None:
+                break
+            start = pos + len(before)
+            pos = match.end()
+            raw = text[start:pos]
+            if before:
+                events.append(Text(before))
+                shown.append(before)
+            shown.append(MARK)
+            hidden += len(raw)
+            events.append(Citation(raw, (label,), (), raw, passages, offset + start, offset + pos))
+            behind_marker = True
+        if shown:
+            visible.note_cited("".join(shown), hidden)
+        return pos
+
     # Going over the held text
 
-    def _go(self) -> None:
-        """Show, check and mend as far as the text goes that has arrived."""
+    def _go(self) -> bool:
+        """Show, check and mend as far as the text goes that has arrived.
+
+        Returns:
+            Whether there is text left that may be gone over the short way.
+        """
         scanner = self._scanner
         while True:
             if self._judged is not None:
                 if not self._settle(self._judged):
-                    return
+                    return False
             elif self._hole >= 0 and self._run < 0:
                 if not self._mend():
-                    return
+                    return False
             elif scanner.open:
                 if not self._read():
-                    return
+                    return False
+                continue
             elif not scanner.text:
-                return
-            elif not self._begin():
-                return
+                return False
+            else:
+                if not self._begin():
+                    return False
+                continue
+            if self._common and not scanner.final and scanner.text and self._can_rest():
+                return True
 
     def _begin(self) -> bool:
         """Look for the next bracket; return whether there is one to be read."""
@@ -680,11 +702,20 @@ class CitationFilter(BlockFilter):
 
         Raises:
             PassageError: The passages cannot be used.
+            StyleError: The style is none.
             ValueError: An option is none of those allowed.
         """
         _check_option("match", match, "exact")
         _check_option("prior", prior, None)
         _check_option("sentences", sentences, False)
+        if not isinstance(style, MarkerStyle):
+            raise StyleError(
+                f"expected a MarkerStyle, got {style!r}: choose one from citestream.styles"
+            )
+        if refusal is not None and not (isinstance(refusal, str) and refusal.strip()):
+            raise ValueError(
+                f"expected refusal to be a sentence, or None to look for none, got {refusal!r}"
+            )
         writer = Writer(invalid, replacement, show, renumber)
         known = Passages.of(passages)
         known.check_style(style)

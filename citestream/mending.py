@@ -19,7 +19,7 @@ from citestream.grammar import (
     optional,
 )
 
-__all__ = ["CLOSERS", "destination", "lead", "needs_space", "separator", "wrapper"]
+__all__ = ["CLOSERS", "destination", "lead", "leads", "needs_space", "separator", "wrapper"]
 
 CLOSERS = {"(": ")", "*": "*", "**": "**", "_": "_", "__": "__"}
 """Wrappers that go with a removed marker when they hold nothing else, and what closes them."""
@@ -148,6 +148,26 @@ def lead(text: str, end: int, base: int, last: str) -> int:
     if start > base and text[start - 1] == " ":
         start -= 1
     return start
+
+
+def leads(text: str, start: int, end: int) -> int | None:
+    """Find what goes with a removed marker, from `start` to where the marker would open.
+
+    Returns:
+        Where it ends; `start` when there is none; `None` when all of the text
+        up to `end` may be the beginning of it.
+    """
+    at = start
+    if at < end and text[at] == " ":
+        at += 1
+    if at < end and text[at] in "(*_":
+        opener = text[at]
+        at += 1
+        if opener != "(" and at < end and text[at] == opener:
+            at += 1
+    if at < end and text[at] == "!":
+        at += 1
+    return at if at < end else None
 
 
 def wrapper(text: str, end: int, base: int, last: str) -> str:

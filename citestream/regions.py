@@ -444,17 +444,21 @@ class Regions:
         if char == "`":
             return self._backticks(text, pos, end, known, escaped=False)
         then = _run_end(text, pos, end)
-        if then == end and not known:
-            return -1
+        may_grow = then == end and not known
         double = then - pos > 1
         before = text[pos - 1] if pos else self.last
         for opener in self._openers:
-            if opener.closer == "$$" and double:
-                self._close("$$")
-                return pos + 2
+            if opener.closer == "$$":
+                if double:
+                    self._close("$$")
+                    return pos + 2
+                if may_grow:
+                    return -1
             if opener.closer == "$" and not before.isspace():
                 self._close("$")
                 return pos + 1
+        if may_grow:
+            return -1
         if double:
             self._open("$$")
             return pos + 2

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from citestream.grammar import DEAD, State
+from citestream.mending import leads
 from citestream.regions import MOST_UNDECIDED, Place, Regions, Verdict
 
 if TYPE_CHECKING:
@@ -264,22 +265,34 @@ class Scanner:
         start, state = self._chain[-1]
         if state.whole:
             return Found.MARKER
+        if state is DEAD:
+            # What went with a removed marker was less than hoped.
+            self.end = at
+            return Found.PROSE
         while at < end:
             char = text[at]
             then = state[char]
             if then is DEAD:
-                if char not in style.pairs or not style.may_still_be(text[start:at]):
+                if not style.may_still_be(text[start:at]):
                     self.end = at
                     return Found.PROSE
+                # A marker that opens here may go, and its lead with it.
+                opens = leads(text, at, end)
                 self._chain[-1] = (start, state)
+                self._at = at
+                if opens is None and not (self.final or end < len(text)):
+                    return Found.WAIT
+                if opens is None or text[opens] not in style.pairs:
+                    self.end = at
+                    return Found.PROSE
+                char = text[opens]
                 if len(self._chain) == MOST_NESTED:
-                    self._at = at
-                    self.end = at + 1
+                    self.end = opens + 1
                     self.spilled = style.start[char]
                     return Found.SPILL
-                start, state = at, style.start[char]
+                start, state = opens, style.start[char]
                 self._chain.append((start, state))
-                at += 1
+                at = opens + 1
                 continue
             at += 1
             state = then

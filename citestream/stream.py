@@ -182,8 +182,11 @@ class CitationStream:
     async def start(self) -> None:
         """Pull the first item, so that `failure` tells of a source that is down.
 
-        What comes of it is kept for whoever iterates.
+        What comes of it is kept for whoever iterates. Once an item has been
+        pulled there is nothing to do.
         """
+        if self._pulled:
+            return
         self._most = 1
         try:
             self._ready.extend(await self.batch())

@@ -104,21 +104,28 @@ class Visible:
             and not self._regions.depth
         )
 
-    def stays_prose(self, text: str) -> bool:
-        """Return whether all along `text`, shown next, this is prose in the middle of a line."""
-        if not self.regions.clear:
-            return False
-        for special in _SPECIAL:
-            if special in text:
-                return False
-        return True
-
-    def mid_prose(self) -> bool:
-        """Return whether this is prose in the middle of a line, or code that is not fenced."""
-        if "\n" in self.loose or "\r" in self.loose:
+    def prose_until(self, text: str) -> int:
+        """Return how far along `text`, shown next, this is prose in the middle of a line."""
+        loose = self.loose
+        if loose and (not self._regions.clear or loose[-1] in ":/" or _has_special(loose)):
             self.settle()
+        if not self._regions.clear:
+            return 0
+        end = len(text)
+        for special in _SPECIAL:
+            at = text.find(special, 0, end)
+            if at >= 0:
+                end = at
+        return end
+
+    def goes_on(self, text: str) -> bool:
+        """Return whether the line goes on over `text`, shown next, outside fenced code."""
+        if "\n" in text or "\r" in text:
+            return False
         regions = self._regions
-        return regions.opened and not regions.in_fence and not regions.line_start
+        if not regions.opened or regions.line_start or "\n" in self.loose or "\r" in self.loose:
+            regions = self.regions
+        return regions.opened and not regions.line_start and not regions.in_fence
 
     def finish(self) -> Regions:
         """Go on over the end of the answer, and return the regions there."""
@@ -129,9 +136,9 @@ class Visible:
 
     def note(self, text: str) -> None:
         """Take note of text that the reader got."""
-        self.loose += text
         if len(self.loose) > MOST_LOOSE:
             self.settle()
+        self.loose += text
 
     def note_cited(self, text: str, hidden: int) -> None:
         """Take note of text with kept markers, each a `MARK` for `hidden` characters in all."""
@@ -185,3 +192,10 @@ class Visible:
                 state = then
         self.spilled = state
         return "".join(shown)
+
+
+def _has_special(text: str) -> bool:
+    for special in _SPECIAL:
+        if special in text:
+            return True
+    return False
