@@ -197,13 +197,18 @@ _DESTINATION = re.compile(
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
 )
 _SEPARATOR = re.compile(r" ?(?:[,;] ?(?:(?:and|or)\b|&)?|\b(?:and|or)\b|&) ?")
-_WRAPPERS = [("(", ")"), ("**", "**"), ("*", "*"), ("_", "_")]
+_WRAPPERS = [("(", ")"), ("**", "**"), ("*", "*"), ("__", "__"), ("_", "_")]
+_KEPT = re.compile(r"\[\d+(?:, \d+)*\]\Z")
+_BLANKS = re.compile(r"[\t\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 # A cut marker is no longer than what may be held.
 _CUT_MOST = 600
-_LINE_START = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)]|#{1,6})[ \t]*)*\Z")
+# The start of a line: surely, where a space before a marker stays, and perhaps,
+# where one after it may go.
+_LINE_START = re.compile(r" {0,3}(?:(?:[-*+]|#{1,6}) {1,3})?\Z")
+_MAYBE_LINE_START = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)]|#{1,6})[ \t]+>*[ \t]*)*\Z")
 # Below this, a marker can be held whole, and its closing bracket is never dropped alone.
 _SURELY_HELD = 200
-_NESTED_MOST = 4
+NESTED_MOST = 4
 
 
 def changed_otherwise(answer: str, visible: str, supplied: Collection[int]) -> str | None:
@@ -256,10 +261,15 @@ class _Alignment:
         if char and char == next_shown:
             yield at + 1, shown + 1
         # Set apart from what would make a link of a kept marker.
-        if next_shown == " " and visible[:shown].endswith("]") and char and char in "([]:":
+        if next_shown == " " and visible[:shown].endswith("]") and char and char in "([【［]:":
             yield at, shown + 1
         if not char:
             return
+        # A link's destination that meets a kept marker once what stood between is gone.
+        if char == "(" and _KEPT.search(visible[max(0, shown - 400) : shown]):
+            destination = _DESTINATION.match(answer, at)
+            if destination:
+                yield destination.end(), shown
         for end, reading in self._markers_at(at):
             for labels in (reading.kept, tuple(dict.fromkeys(reading.kept))):
                 written = f"[{', '.join(map(str, labels))}]"
@@ -299,16 +309,17 @@ class _Alignment:
         opened = line.rfind(opener)
         if opened < 0 or read_content(line[opened + 1 :], self._supplied) is None:
             return False
-        nested = sum(line.count(char) for char in OPENERS)
-        nested -= sum(line.count(char) for char in CLOSERS)
-        return len(line) - opened > _SURELY_HELD or nested > _NESTED_MOST
+        nested = 0
+        for char in line:
+            nested = nested + 1 if char in OPENERS else max(0, nested - (char in CLOSERS))
+        return len(line) - opened > _SURELY_HELD or nested > NESTED_MOST
 
     def _removals_at(self, at: int, shown: int) -> set[int]:
         """Give where a removal that begins here, surroundings included, may end."""
         answer, visible = self._answer, self._visible
-        at_line_start = _LINE_START.match(re.split(r"[\n\r]", visible[:shown])[-1]) is not None
+        line = re.split(r"[\n\r]", visible[:shown])[-1]
         starts = {at}
-        if answer[at] == " " and not at_line_start:
+        if answer[at] == " " and not _LINE_START.match(line + " "):
             starts.add(at + 1)
         if at and answer[at - 1] in CLOSERS + ")*_":
             separator = _SEPARATOR.match(answer, at)
@@ -319,7 +330,7 @@ class _Alignment:
             ends |= self._units_at(start, 1)
         for end in list(ends):
             after = answer[end : end + 1]
-            if after == " " and at_line_start:
+            if after == " " and _MAYBE_LINE_START.match(line):
                 ends.add(end + 1)
             if after == "." and visible[:shown].endswith("."):
                 ends.add(end + 1)
@@ -400,7 +411,8 @@ class _Alignment:
             char = answer[here]
             for content, inner in ways.pop(here):
                 if char == closer:
-                    reading = inner if inner is not None else read_content(content, self._supplied)
+                    # Whether other blanks than the space may stand in a marker is left open.
+                    reading = inner or read_content(_BLANKS.sub(" ", content), self._supplied)
                     if reading is not None:
                         found.setdefault(here + 1, []).append(reading)
                     continue

@@ -36,7 +36,7 @@ def in_two(answer: str) -> Iterator[list[str]]:
 def at_random(answer: str) -> Iterator[list[str]]:
     """Cut the answer at seeded places, in pieces of up to a dozen characters, some empty."""
     for seed in SEEDS:
-        yield random_cut(answer, random.Random(f"{seed} {answer}"))
+        yield random_cut(answer, random.Random(f"{seed} {answer!r}"))
 
 
 def random_cut(answer: str, dice: random.Random) -> list[str]:

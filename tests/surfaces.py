@@ -8,13 +8,17 @@ shape and name it in `SURFACES`.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from starlette.types import Message
+
 from citestream import CitationFilter, CitationStream, check_citations, filter_text
 from citestream.events import Citation, Summary, Text
 from citestream.passages import Passages
+from citestream.sse import CitationResponse
 
 __all__ = [
     "SURFACES",
@@ -23,6 +27,7 @@ __all__ = [
     "run_check",
     "run_filter",
     "run_filter_text",
+    "run_sse",
     "run_stream",
     "score",
 ]
@@ -116,11 +121,42 @@ def run_stream(chunks: Sequence[str], passages: Passages, options: Mapping[str, 
     return asyncio.run(read())
 
 
+def run_sse(
+    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
+) -> Outcome:
+    """Read the events of a response as a client does, to a summary like any other.
+
+    JSON knows no half of a surrogate pair beside the other: two are one character.
+    """
+    sent: list[bytes] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError("the client stays")
+
+    async def read() -> Summary:
+        response = CitationResponse(list(chunks), passages, ping=0, **options)
+        await response({"type": "http", "method": "GET", "headers": []}, receive, send)
+        assert response.stream.summary is not None
+        return response.stream.summary
+
+    summary = asyncio.run(read())
+    *events, last = [block.split(b"\ndata: ") for block in b"".join(sent).split(b"\n\n")[:-1]]
+    assert {name for name, _ in events} <= {b"event: delta", b"event: citation"}
+    assert last[0] == b"event: summary"
+    assert json.loads(last[1]) == json.loads(json.dumps(summary.to_dict()))
+    return Outcome("".join(json.loads(data)["text"] for _, data in events), summary)
+
+
 SURFACES: dict[str, Surface] = {
     "filter": run_filter,
     "check": run_check,
     "filter_text": run_filter_text,
     "stream": run_stream,
+    "sse": run_sse,
 }
 
 

