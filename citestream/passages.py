@@ -602,7 +602,7 @@ def _by_label(source: object) -> dict[int | str, tuple[Passage, ...]]:
 
 def _own_label(item: object) -> int | str | None:
     """Return the label that an item brings along, if any."""
-    label = None if isinstance(item, str) else _value(item, "label")
+    label = _value(item, "label")
     return label if isinstance(label, str) else _whole_number(label)
 
 

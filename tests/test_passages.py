@@ -815,6 +815,26 @@ def test_document_whose_text_must_be_asked_for_is_asked(
     }
 
 
+def test_methods_are_not_values(caplog: pytest.LogCaptureFixture) -> None:
+    class Page:
+        content = "words"
+
+        def text(self) -> str:
+            return "the method"
+
+        def title(self) -> str:
+            return "the method"
+
+        label = title
+
+    class Node:
+        def get_content(self) -> str:
+            return "asked"
+
+    assert list(Passages([Page(), Node()])) == [Passage(1, "words"), Passage(2, "asked")]
+    assert caplog.records == []
+
+
 def test_row_of_a_database_is_read() -> None:
     connection = sqlite3.connect(":memory:")
     try:
