@@ -44,8 +44,8 @@ PassageSource: TypeAlias = int | Sequence[Any] | Mapping[Any, Any] | Passages
 # What a chunk may end in that might go with a marker in the next one.
 _MAY_LEAD = " (*_!"
 
-# A common marker that has only begun, with the space before it.
-_COMMON_BEGINS = re.compile(r" ?\[(?:[1-9][0-9]{0,8})?")
+# A common marker that has only begun.
+_COMMON_BEGINS = re.compile(r"\[(?:[1-9][0-9]{0,8})?")
 
 # A longer chunk is gone over in pieces, since a removed marker is cut out of
 # the text that is being looked at, and that must not be the whole answer.
@@ -136,19 +136,21 @@ class BlockFilter:
             if (
                 self._idle
                 and self._opener not in chunk
-                and chunk[-1:] not in _MAY_LEAD
+                and chunk[-1] not in _MAY_LEAD
                 and (chunk.isascii() or self._other_opener.search(chunk) is None)
             ):
                 if self._waiting:
                     chunk = self._waiting + chunk
                     self._waiting = ""
                 visible = self._visible
-                if len(visible.loose) > MOST_LOOSE:
+                loose = visible.loose
+                if len(loose) > MOST_LOOSE:
                     visible.settle()
-                visible.loose += chunk
+                    loose = ""
+                visible.loose = loose + chunk
                 return [Text(chunk)]
-        except (TypeError, AttributeError):
-            pass  # it is no str; `_feed` says so
+        except (TypeError, AttributeError, IndexError):
+            pass  # it is empty or no str; `_feed` knows what to say
         return self._feed(chunk)
 
     def finish(self) -> list[Text | Citation]:
@@ -253,9 +255,9 @@ class BlockFilter:
             pos = self._rest_on_markers(text, end) if end else 0
             if pos:
                 text = text[pos:]
-            if self._opener in text:
-                self._resting = end > 0 and _COMMON_BEGINS.fullmatch(text) is not None
-                return text
+            begun = text.find(self._opener)
+            if begun >= 0:
+                return self._rest_at_bracket(text, begun, end - pos)
         if not text:
             return ""
         if visible.behind is not Behind.TEXT:
@@ -278,6 +280,25 @@ class BlockFilter:
         visible.note(text)
         self._events.append(Text(text))
         return left
+
+    def _rest_at_bracket(self, text: str, at: int, end: int) -> str:
+        """Show text up to the bracket at `at`, if a common marker has begun there."""
+        if at >= end or _COMMON_BEGINS.fullmatch(text, at) is None:
+            self._resting = False
+            return text
+        if at and text[at - 1] == " ":
+            at -= 1
+        if at:
+            visible = self._visible
+            if text[at - 1] in _MAY_LEAD or visible.behind is not Behind.TEXT:
+                self._resting = False
+                return text
+            if not text.isascii() and self._other_opener.search(text, 0, at):
+                self._resting = False
+                return text
+            visible.note(text[:at])
+            self._events.append(Text(text[:at]))
+        return text[at:]
 
     def _rest_on_markers(self, text: str, end: int) -> int:
         """Filter the markers of the common form before `end`; return where the last one ends."""

@@ -55,10 +55,10 @@ class RefusalFinder:
         if len(text) > 4 * keep and "'" in self._needle and not _has_apostrophe(text):
             # Folding costs ten times a search. A needle with an apostrophe can
             # only lie across a border of a text that has none.
-            head = fold(text[: 2 * keep])
             tail = fold(text[-2 * keep :])
+            head = fold(text[: 2 * keep]) if "'" in self._recent else tail
             if len(head) >= keep <= len(tail):
-                self.found = "'" in self._recent and self._needle in self._recent + head
+                self.found = head is not tail and self._needle in self._recent + head
                 self._recent = tail[-keep:]
                 return
         text = self._recent + fold(text)

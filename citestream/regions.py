@@ -26,7 +26,8 @@ MOST_OPEN = 8
 # rule of dashes, a run of blanks); a longer beginning is taken for text.
 MOST_BEGINNING = 256
 
-_SPECIAL = re.compile(r"[\\`$\n\r\[\]:]")
+_SPECIALS = ("\n", "`", "[", "]", "$", "\\", ":", "\r")
+_SPECIAL = re.compile(f"[{re.escape(''.join(_SPECIALS))}]")
 _INFO_END = re.compile(r"[`\n]")
 _SCHEME_END = re.compile(r"[A-Za-z0-9]")
 # What a URL does not go on over, and what counts inside it.
@@ -268,6 +269,17 @@ class Regions:
             How many characters of it were passed: all of them, unless a
             watched opener was decided before.
         """
+        if self._opened and not (self._tail or self._fence or self._info or self._url):
+            for special in _SPECIALS:
+                if special in text:
+                    break
+            else:
+                # Nothing in it opens, closes or ends anything.
+                self.line_start = False
+                self.last = text[-1:] or self.last
+                if self.finder is not None:
+                    self.finder.feed(text)
+                return len(text)
         before = len(self._tail)
         text = self._tail + text
         self._tail = ""
