@@ -28,7 +28,7 @@ import uvicorn
 __all__ = ["Process", "Reply", "Sent", "Server", "serving", "serving_process", "until"]
 
 # Far more than anything here takes; only a test that fails waits as long.
-PATIENCE = 15.0
+PATIENCE = 30.0
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -216,14 +216,18 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.port = int(self.line())
+
+    def line(self) -> str:
+        """Return the next line that it writes on standard output, when it does."""
         assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline())
+        return self._process.stdout.readline().rstrip("\n")
 
     def terminate(self) -> None:
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> tuple[str, str]:
-        """Return what it wrote until it ended, on standard output and on standard error."""
+        """Return what it still writes until it ends, on standard output and standard error."""
         return self._process.communicate(timeout=PATIENCE)
 
     def kill(self) -> None:

@@ -454,6 +454,7 @@ def for_shutdown() -> Starlette:
 
     class Speaks(Model):
         async def generate(self) -> AsyncGenerator[str]:
+            say("started")
             try:
                 async for chunk in super().generate():
                     yield chunk
@@ -501,7 +502,7 @@ def test_t06_shutdown_ends_the_answer_with_a_summary() -> None:
     assert events[0].json()["ended"] == "cancelled"
     assert events[0].json()["reason"] == "server shutdown"
     assert events[0].json()["cited"] == [1]
-    assert output.splitlines() == ["closed", "cancelled server shutdown"]
+    assert output.splitlines() == ["started", "closed", "cancelled server shutdown"]
     assert errors == ""
 
 
@@ -513,7 +514,7 @@ def test_t06_answer_may_end_by_itself_in_the_grace_period() -> None:
         output, errors = server.wait()
     assert events[-1].name == SUMMARY
     assert events[-1].json()["ended"] == "complete"
-    assert output.splitlines() == ["closed", "complete None"]
+    assert output.splitlines() == ["started", "closed", "complete None"]
     assert errors == ""
 
 
@@ -522,7 +523,7 @@ def test_t06_shutdown_before_the_first_item_is_a_503() -> None:
         replies: list[Reply] = []
         asking = threading.Thread(target=lambda: replies.append(Reply(server.port, "/silent")))
         asking.start()
-        time.sleep(0.5)  # for the request to arrive; too short, the server is just slower to stop
+        assert server.line() == "started"
         server.terminate()
         asking.join(PATIENCE)
         with replies[0] as reply:
@@ -538,7 +539,7 @@ def test_t06_shutdown_on_trio_closes_the_source() -> None:
         reply.event()
         server.terminate()
         output, _ = server.wait()
-    assert output.splitlines() == ["closed", "cancelled None"]
+    assert output.splitlines() == ["started", "closed", "cancelled None"]
 
 
 # T07, T08, T09: sources of every kind

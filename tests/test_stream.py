@@ -655,7 +655,12 @@ async def test_start_pulls_one_item_and_keeps_what_comes_of_it() -> None:
         assert (source.pulled, stream.failure, stream.summary) == (1, None, None)
         await stream.start()
         assert source.pulled == 1
-        events = [event async for event in stream]
+        events = [await anext(stream), await anext(stream)]
+        pulled = source.pulled
+        assert pulled > 1
+        await stream.start()
+        assert source.pulled == pulled
+        events += [event async for event in stream]
     assert joined(events) == joined(EVENTS)
 
 
@@ -718,6 +723,37 @@ async def test_callback_and_record_come_exactly_once_however_it_ends(
     assert events.summary is not None
     assert records[0].startswith(f"answer surface=test ended={events.summary.ended} ")
     assert "sky" not in caplog.text
+
+
+@on_every_loop
+async def test_source_is_closed_before_the_callback_is_told() -> None:
+    source = Source(CHUNKS)
+    closings: list[int] = []
+    async with CitationStream(source, 3, on_summary=lambda _: closings.append(source.closings)):
+        pass
+    assert closings == [1]
+
+
+@pytest.mark.asyncio
+async def test_callback_is_told_though_closing_was_cut_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """By a task's second cancellation, which nothing holds up."""
+    caplog.set_level(logging.INFO)
+
+    class Hangs(Source):
+        async def aclose(self) -> None:
+            await anyio.sleep_forever()
+
+    told = Told()
+    stream = CitationStream(Hangs(CHUNKS), 3, on_summary=told)
+    task = asyncio.ensure_future(stream.aclose())
+    await anyio.wait_all_tasks_blocked()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert told.as_the_one(stream.summary)
+    assert len(caplog.messages) == 1
 
 
 @on_every_loop
