@@ -106,4 +106,4 @@ def _step_by_step(awaitable: Awaitable[Any]) -> Generator[Any, Any, Any]:
                 raise
         # Not `cancelled_caught`: trio hands its cancellation in as a value, which
         # only the awaited code unwraps.
-        expired = expired or scope.cancel_called
+        expired = scope.cancel_called

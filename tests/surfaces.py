@@ -121,9 +121,7 @@ def run_stream(chunks: Sequence[str], passages: Passages, options: Mapping[str, 
     return asyncio.run(read())
 
 
-def run_sse(
-    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
-) -> Outcome:
+def run_sse(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
     """Read the events of a response as a client does, to a summary like any other.
 
     JSON knows no half of a surrogate pair beside the other: two are one character.
