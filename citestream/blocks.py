@@ -66,6 +66,20 @@ class Kind(Enum):
     """The paragraph goes on."""
 
 
+# Looking a member up on its class costs as much as a call in CPython 3.11.
+_KIND_BLANK = Kind.BLANK
+_KIND_CONTINUATION = Kind.CONTINUATION
+_KIND_FENCE = Kind.FENCE
+_KIND_FENCED = Kind.FENCED
+_KIND_FENCE_END = Kind.FENCE_END
+_KIND_HEADING = Kind.HEADING
+_KIND_HTML = Kind.HTML
+_KIND_MAY_BE_FENCE = Kind.MAY_BE_FENCE
+_KIND_PARAGRAPH = Kind.PARAGRAPH
+_KIND_RULE = Kind.RULE
+_KIND_WAIT = Kind.WAIT
+
+
 class Line(NamedTuple):
     """A line, as far as its beginning tells."""
 
@@ -78,7 +92,7 @@ class Line(NamedTuple):
     """The run of backticks or tildes that opens a fence."""
 
 
-_WAIT = Line(Kind.WAIT)
+_WAIT = Line(_KIND_WAIT)
 
 
 def read_line(
@@ -112,8 +126,8 @@ def read_line(
             return _WAIT
         match = _FENCE_END.match(rest) if complete else None
         if match and match[1].startswith(fence):
-            return Line(Kind.FENCE_END, len(line), containers)
-        return Line(Kind.FENCED, at, containers)
+            return Line(_KIND_FENCE_END, len(line), containers)
+        return Line(_KIND_FENCED, at, containers)
     if fence:
         paragraph = False
     old = containers
@@ -128,7 +142,7 @@ def read_line(
             if may_wait:
                 return _WAIT
             if complete:
-                return Line(Kind.BLANK, len(line), containers)
+                return Line(_KIND_BLANK, len(line), containers)
             break
         if indent >= 4:
             break
@@ -143,7 +157,7 @@ def read_line(
             return _WAIT
         goes_on = paragraph and whole and not begun
         if complete and (_RULE.match(body) or (goes_on and _UNDERLINE.match(body))):
-            return Line(Kind.RULE, len(line), containers)
+            return Line(_KIND_RULE, len(line), containers)
         item = _ITEM.match(body)
         if item is None:
             break
@@ -168,22 +182,22 @@ def read_line(
         if opening:
             rest = body[opening.end() :]
             if opening[0][0] == "~" or (complete and "`" not in rest):
-                return Line(Kind.FENCE, start + opening.end(), containers, opening[0])
+                return Line(_KIND_FENCE, start + opening.end(), containers, opening[0])
             if "`" not in rest:
-                return Line(Kind.MAY_BE_FENCE, start + opening.end(), containers, opening[0])
+                return Line(_KIND_MAY_BE_FENCE, start + opening.end(), containers, opening[0])
         if may_wait and _MAY_BE_HEADING.match(body):
             return _WAIT
         heading = _HEADING.match(body)
         if heading:
-            return Line(Kind.HEADING, start + heading.end(), containers)
+            return Line(_KIND_HEADING, start + heading.end(), containers)
         if may_wait and _MAY_BE_HTML.match(body):
             return _WAIT
         if _HTML.match(body):
-            return Line(Kind.HTML, start, containers)
+            return Line(_KIND_HTML, start, containers)
     if paragraph and not begun:
         # Without new containers a paragraph goes on, even outside its own.
-        return Line(Kind.CONTINUATION, start, old)
-    return Line(Kind.PARAGRAPH, start, containers)
+        return Line(_KIND_CONTINUATION, start, old)
+    return Line(_KIND_PARAGRAPH, start, containers)
 
 
 def _continued(line: str, containers: tuple[int, ...], complete: bool) -> tuple[int, int]:

@@ -44,12 +44,39 @@ PassageSource: TypeAlias = int | Sequence[Any] | Mapping[Any, Any] | Passages
 # What a chunk may end in that might go with a marker in the next one.
 _MAY_LEAD = " (*_!"
 
-# A common marker that has only begun.
-_COMMON_BEGINS = re.compile(r"\[(?:[1-9][0-9]{0,8})?")
-
 # A longer chunk is gone over in pieces, since a removed marker is cut out of
 # the text that is being looked at, and that must not be the whole answer.
 _PIECE = 1024
+
+
+class _Stage(Enum):
+    """How far it is known what becomes of a hole."""
+
+    RUN = auto()
+    """Another marker may follow, behind a separator or none."""
+    SURROUNDINGS = auto()
+    """The wrapper and the space before it may go."""
+    MEET = auto()
+    """Its two sides meet."""
+
+
+# Looking a member up on its class costs as much as a call in CPython 3.11.
+_BEHIND_BRACKET = Behind.BRACKET
+_BEHIND_LINE_MARKER = Behind.LINE_MARKER
+_BEHIND_MARKER = Behind.MARKER
+_BEHIND_TEXT = Behind.TEXT
+_FOUND_CUT = Found.CUT
+_FOUND_MARKER = Found.MARKER
+_FOUND_PROSE = Found.PROSE
+_FOUND_SPILL = Found.SPILL
+_FOUND_WAIT = Found.WAIT
+_PLACE_ESCAPED = Place.ESCAPED
+_PLACE_LITERAL = Place.LITERAL
+_PLACE_PROSE = Place.PROSE
+_PLACE_URL = Place.URL
+_STAGE_RUN = _Stage.RUN
+_STAGE_SURROUNDINGS = _Stage.SURROUNDINGS
+_STAGE_MEET = _Stage.MEET
 
 
 class BlockFilter:
@@ -89,7 +116,7 @@ class BlockFilter:
         # A marker was removed from the held text at this place, and what goes
         # with it is not yet decided; -1 when there is no such hole.
         self._hole = -1
-        self._stage = _Stage.RUN
+        self._stage = _STAGE_RUN
         # The place of the bracket being read that may be the next marker of a
         # run, behind the hole; -1 when there is none.
         self._run = -1
@@ -230,7 +257,7 @@ class BlockFilter:
             if again:
                 text = self._rest(text)
         self._waiting = text
-        self._idle = self._visible.plain and self._opener not in text
+        self._idle = self._visible.behind is _BEHIND_TEXT and self._opener not in text
 
     def _can_rest(self) -> bool:
         """Return whether nothing is undecided but what the held text is."""
@@ -251,16 +278,12 @@ class BlockFilter:
         """
         visible = self._visible
         if self._opener in text:
-            end = visible.prose_until(text) if self._common is not None else 0
-            pos = self._rest_on_markers(text, end) if end else 0
-            if pos:
-                text = text[pos:]
-            begun = text.find(self._opener)
-            if begun >= 0:
-                return self._rest_at_bracket(text, begun, end - pos)
+            text = self._rest_on_markers(text)
+            if self._opener in text:
+                return text
         if not text:
             return ""
-        if visible.behind is not Behind.TEXT:
+        if visible.behind is not _BEHIND_TEXT:
             first = text[0]
             if first == "(":
                 self._resting = False
@@ -276,65 +299,76 @@ class BlockFilter:
                 self._resting = False
                 return text
             text, left = text[:-1], " "
-        visible.behind = Behind.TEXT
+        visible.behind = _BEHIND_TEXT
         visible.note(text)
         self._events.append(Text(text))
         return left
 
-    def _rest_at_bracket(self, text: str, at: int, end: int) -> str:
-        """Show text up to the bracket at `at`, if a common marker has begun there."""
-        if at >= end or _COMMON_BEGINS.fullmatch(text, at) is None:
+    def _rest_on_markers(self, text: str) -> str:
+        """Filter text with brackets, as far as they are markers of the common form.
+
+        Returns:
+            What is left. If there is a bracket in it, that is a common marker
+            that has only begun, or else the filter no longer rests.
+        """
+        visible = self._visible
+        end = visible.prose_until(text) if self._common is not None else 0
+        if not end or self._common is None:
             self._resting = False
             return text
-        if at and text[at - 1] == " ":
-            at -= 1
-        if at:
-            visible = self._visible
-            if text[at - 1] in _MAY_LEAD or visible.behind is not Behind.TEXT:
-                self._resting = False
-                return text
-            if not text.isascii() and self._other_opener.search(text, 0, at):
-                self._resting = False
-                return text
-            visible.note(text[:at])
-            self._events.append(Text(text[:at]))
-        return text[at:]
-
-    def _rest_on_markers(self, text: str, end: int) -> int:
-        """Filter the markers of the common form before `end`; return where the last one ends."""
-        visible = self._visible
         events = self._events
-        keep = self._tally.keep
         offset = visible.offset
-        behind_marker = visible.behind is not Behind.TEXT
+        behind_marker = visible.behind is not _BEHIND_TEXT
         shown: list[str] = []
         hidden = 0
         pos = 0
-        assert self._common is not None  # the caller has looked
-        for match in self._common.finditer(text, 0, end):
-            before, number = match.groups()
-            if not number or match.start() != pos:
+        begun = False
+        while True:
+            match = self._common.match(text, pos, end)
+            if match is None:
                 break
-            if before:
-                if before[-1] == "!" or (behind_marker and before[0] == "("):
+            number, closed = match.groups()
+            stop = match.end()
+            start = stop - 1 if number is None else stop - len(number) - (2 if closed else 1)
+            if start > pos:
+                last = text[start - 1]
+                if last == "!" or (behind_marker and text[pos] == "("):
+                    self._resting = False
                     break
-            label = int(number)
-            passages = keep(label)
-            if passages is None:
+            if not closed:
+                # Perhaps it has only begun. What may go with it waits as well.
+                self._resting = stop == len(text)
+                if self._resting and start > pos:
+                    if last == " ":
+                        start -= 1
+                    if start > pos:
+                        self._resting = not behind_marker and text[start - 1] not in _MAY_LEAD
+                        begun = self._resting
                 break
-            start = pos + len(before)
-            pos = match.end()
-            raw = text[start:pos]
-            if before:
+            passages = self._tally.keep(int(number))
+            if passages is None:
+                self._resting = False
+                break
+            raw = text[start:stop]
+            if start > pos:
+                before = text[pos:start]
                 events.append(Text(before))
                 shown.append(before)
             shown.append(MARK)
-            hidden += len(raw)
-            events.append(Citation(raw, (label,), (), raw, passages, offset + start, offset + pos))
+            hidden += stop - start
+            label = (int(number),)
+            events.append(Citation(raw, label, (), raw, passages, offset + start, offset + stop))
             behind_marker = True
+            pos = stop
         if shown:
             visible.note_cited("".join(shown), hidden)
-        return pos
+        if begun:
+            before = text[pos:start]
+            visible.behind = _BEHIND_TEXT
+            visible.note(before)
+            events.append(Text(before))
+            pos = start
+        return text[pos:] if pos else text
 
     # Going over the held text
 
@@ -400,14 +434,14 @@ class BlockFilter:
             regions = regions.clone()
             regions.advance(scanner.text[:at])
         place = regions.place()
-        if place is Place.LITERAL:
+        if place is _PLACE_LITERAL:
             self._show(scanner.text.find("\n", at) + 1 or len(scanner.text))
-        elif place is Place.ESCAPED:
+        elif place is _PLACE_ESCAPED:
             scanner.searched = at + 1
         else:
-            if place is Place.URL and at == 0 and self._visible.behind is not Behind.TEXT:
+            if place is _PLACE_URL and at == 0 and self._visible.behind is not _BEHIND_TEXT:
                 # A space would set the bracket apart, and end the URL.
-                place = Place.PROSE
+                place = _PLACE_PROSE
             scanner.begin(at, place, regions)
 
     def _certain(self, end: int) -> int:
@@ -453,9 +487,9 @@ class BlockFilter:
         if scanner.in_doubt:
             self._visible.regions = self._visible.regions.in_doubt(scanner.text[0])
             scanner.in_doubt = False
-        if found is Found.WAIT:
+        if found is _FOUND_WAIT:
             return False
-        if found is Found.MARKER or found is Found.CUT:
+        if found is _FOUND_MARKER or found is _FOUND_CUT:
             if self._run >= 0:
                 follows = scanner.stands_at(self._run)
                 if follows is None:
@@ -466,7 +500,7 @@ class BlockFilter:
                     return True
                 scanner.take_before(self._hole, self._run)
                 self._run = -1
-            if found is Found.CUT:
+            if found is _FOUND_CUT:
                 self._tally.cut()
                 scanner.pop()
                 self._remove(scanner.start, scanner.end, None)
@@ -481,11 +515,11 @@ class BlockFilter:
         scanner.give_up()
         if self._run >= 0:
             self._give_up_run()
-        elif found is Found.PROSE:
+        elif found is _FOUND_PROSE:
             scanner.searched = scanner.end
         else:
             self._show(scanner.end)
-            if found is Found.SPILL:
+            if found is _FOUND_SPILL:
                 self._visible.spilled = scanner.spilled
         return True
 
@@ -493,7 +527,7 @@ class BlockFilter:
         """Mend the hole before what follows it is read again: no marker of a run does."""
         self._scanner.go_back(self._run, self._hole)
         self._run = -1
-        self._stage = _Stage.SURROUNDINGS
+        self._stage = _STAGE_SURROUNDINGS
 
     def _settle(self, judged: _Judged) -> bool:
         """Find out what belongs to a checked marker; return whether it is known.
@@ -555,7 +589,7 @@ class BlockFilter:
         # Those removed from inside the marker come before it.
         self._marks = [(min(place, start), inner) for place, inner in self._marks]
         self._show(start)
-        if visible.behind is Behind.BRACKET:
+        if visible.behind is _BEHIND_BRACKET:
             visible.show(" ")
         self._flush()
         citation.start = visible.offset
@@ -569,7 +603,7 @@ class BlockFilter:
         """Take a marker out of the text; what goes with it is decided when more is known."""
         scanner = self._scanner
         self._hole = start
-        self._stage = _Stage.RUN
+        self._stage = _STAGE_RUN
         self._cut(start, end)
         if citation is not None:
             self._marks.append((start, citation))
@@ -578,18 +612,18 @@ class BlockFilter:
             found, _ = separator(scanner.text, 0, start)
             if start and (found == start or scanner.text[:start] == " "):
                 self._cut(0, start)
-            self._stage = _Stage.MEET if self._hole == 0 else _Stage.RUN
+            self._stage = _STAGE_MEET if self._hole == 0 else _STAGE_RUN
 
     @property
     def _behind_marker(self) -> bool:
-        return self._visible.behind in (Behind.MARKER, Behind.LINE_MARKER)
+        return self._visible.behind in (_BEHIND_MARKER, _BEHIND_LINE_MARKER)
 
     # Mending
 
     def _mend(self) -> bool:
         """Close the hole that a removed marker left; return whether it is known how."""
         scanner = self._scanner
-        if self._stage is _Stage.RUN:
+        if self._stage is _STAGE_RUN:
             end = min(len(scanner.text), scanner.limit)
             found, more = separator(scanner.text, self._hole, end)
             if more and scanner.peek(end) is None:
@@ -599,11 +633,11 @@ class BlockFilter:
                 if scanner.open_at(found):
                     self._run = found
                     return True
-            self._stage = _Stage.SURROUNDINGS
-        if self._stage is _Stage.SURROUNDINGS:
+            self._stage = _STAGE_SURROUNDINGS
+        if self._stage is _STAGE_SURROUNDINGS:
             if not self._take_surroundings():
                 return False
-            self._stage = _Stage.MEET
+            self._stage = _STAGE_MEET
         hole = self._hole
         follower = scanner.peek(hole)
         if follower is None:
@@ -781,17 +815,6 @@ class CitationFilter(BlockFilter):
 def _check_option(name: str, value: object, allowed: object) -> None:
     if value != allowed or type(value) is not type(allowed):
         raise ValueError(f"expected {name}={allowed!r}, got {value!r}")
-
-
-class _Stage(Enum):
-    """How far it is known what becomes of a hole."""
-
-    RUN = auto()
-    """Another marker may follow, behind a separator or none."""
-    SURROUNDINGS = auto()
-    """The wrapper and the space before it may go."""
-    MEET = auto()
-    """Its two sides meet."""
 
 
 class _Judged:

@@ -16,6 +16,9 @@ _TYPOGRAPHY = str.maketrans(
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad", "-")
     | dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", "")
 )
+# Characters that are searched at once.
+_MOST_FRESH = 256
+
 _APOSTROPHES = "'\u2018\u2019\u201a\u201b\u2032\u02bc\u02bb\u00b4`\u2035\uff07"
 
 
@@ -31,26 +34,38 @@ def fold(text: str) -> str:
 class RefusalFinder:
     """Searches pieces of text for the refusal, across their borders."""
 
-    __slots__ = ("_needle", "_recent", "found")
+    __slots__ = ("_fresh", "_needle", "_recent", "_seen")
 
     def __init__(self, refusal: str) -> None:
         self._needle = fold(refusal)
-        self._recent = ""
-        self.found = False
-        """Whether the refusal stood in the text."""
+        self._recent = ""  # folded
+        self._fresh = ""  # not yet searched
+        self._seen = False
 
     def clone(self) -> RefusalFinder:
         """Return an independent copy."""
         new = RefusalFinder.__new__(RefusalFinder)
         new._needle = self._needle
         new._recent = self._recent
-        new.found = self.found
+        new._fresh = self._fresh
+        new._seen = self._seen
         return new
 
+    @property
+    def found(self) -> bool:
+        """Whether the refusal stood in the text."""
+        self._search()
+        return self._seen
+
     def feed(self, text: str) -> None:
-        """Search the next piece of text."""
-        if self.found:
-            return
+        """Take the next piece of text."""
+        if not self._seen:
+            self._fresh += text
+            if len(self._fresh) > _MOST_FRESH:
+                self._search()
+
+    def _search(self) -> None:
+        text, self._fresh = self._fresh, ""
         keep = len(self._needle) - 1
         if len(text) > 4 * keep and "'" in self._needle and not _has_apostrophe(text):
             # Folding costs ten times a search. A needle with an apostrophe can
@@ -58,11 +73,11 @@ class RefusalFinder:
             tail = fold(text[-2 * keep :])
             head = fold(text[: 2 * keep]) if "'" in self._recent else tail
             if len(head) >= keep <= len(tail):
-                self.found = head is not tail and self._needle in self._recent + head
+                self._seen |= head is not tail and self._needle in self._recent + head
                 self._recent = tail[-keep:]
                 return
         text = self._recent + fold(text)
-        self.found = self._needle in text
+        self._seen |= self._needle in text
         self._recent = text[-keep:] if keep else ""
 
 

@@ -67,6 +67,27 @@ class Finder(Protocol):
         """Return an independent copy."""
 
 
+# Looking a member up on its class costs as much as a call in CPython 3.11.
+_PLACE_ESCAPED = Place.ESCAPED
+_PLACE_LITERAL = Place.LITERAL
+_PLACE_PENDING = Place.PENDING
+_PLACE_PROSE = Place.PROSE
+_PLACE_URL = Place.URL
+_VERDICT_CLOSED = Verdict.CLOSED
+_VERDICT_FAILED = Verdict.FAILED
+_VERDICT_OPEN = Verdict.OPEN
+_KIND_BLANK = Kind.BLANK
+_KIND_CONTINUATION = Kind.CONTINUATION
+_KIND_FENCE = Kind.FENCE
+_KIND_FENCED = Kind.FENCED
+_KIND_FENCE_END = Kind.FENCE_END
+_KIND_HEADING = Kind.HEADING
+_KIND_HTML = Kind.HTML
+_KIND_MAY_BE_FENCE = Kind.MAY_BE_FENCE
+_KIND_RULE = Kind.RULE
+_KIND_WAIT = Kind.WAIT
+
+
 class _Opener:
     """An opener whose region may or may not close."""
 
@@ -106,6 +127,7 @@ class Regions:
         "_url",
         "_verdict",
         "_watched",
+        "clear",
         "depth",
         "finder",
         "kept_depth",
@@ -122,6 +144,8 @@ class Regions:
         """The last character seen."""
         self.line_start = True
         """Whether nothing but indentation, bullets and heading marks stands on the line."""
+        self.clear = False
+        """Whether this is prose in the middle of a line, with nothing open or undecided."""
         self.finder = finder
         """Where the text outside code goes, in search of a refusal."""
         self._tail = ""  # seen, but what it is depends on what follows
@@ -138,7 +162,7 @@ class Regions:
         self._parens = 0  # parentheses open inside the URL
         self._bracket_line = -1  # the depth outside a bracket that began the line
         self._watched: _Opener | None = None
-        self._verdict = Verdict.OPEN
+        self._verdict = _VERDICT_OPEN
 
     def clone(self) -> Regions:
         """Return an independent copy."""
@@ -148,15 +172,6 @@ class Regions:
         if self.finder is not None:
             new.finder = self.finder.clone()
         return new
-
-    @property
-    def clear(self) -> bool:
-        """Whether this is prose in the middle of a line, with nothing open or undecided."""
-        return (
-            self._opened
-            and not self.line_start
-            and not (self._tail or self._openers or self._fence or self._info or self._url)
-        )
 
     @property
     def opened(self) -> bool:
@@ -176,15 +191,15 @@ class Regions:
     def place(self) -> Place:
         """Return what a bracket would be that came next."""
         if self.clear:
-            return Place.PROSE
+            return _PLACE_PROSE
         if self._tail == "\\" and self._opened and not self._fence:
-            return Place.ESCAPED
+            return _PLACE_ESCAPED
         here = self.settled()
         if here._fence:
-            return Place.LITERAL
+            return _PLACE_LITERAL
         if here._openers or here._info:
-            return Place.PENDING
-        return Place.URL if here._url else Place.PROSE
+            return _PLACE_PENDING
+        return _PLACE_URL if here._url else _PLACE_PROSE
 
     def settled(self, follower: str = "[") -> Regions:
         """Return the state in which what was seen is followed by `follower`."""
@@ -199,6 +214,7 @@ class Regions:
         if self._tail or not self._opened:
             self._settle("[")
         self.line_start = False
+        self.clear = not (self._openers or self._fence or self._info or self._url)
         self.last = text[-1]
         if self.depth > self.kept_depth:
             self.kept_depth = self.depth
@@ -224,14 +240,14 @@ class Regions:
     def look_at_end(self) -> Verdict:
         """Return the verdict when the answer ends here: a fence is cut, all else is text."""
         self._settle("\n")
-        if self._verdict is Verdict.OPEN:
-            return Verdict.CLOSED if self._info else Verdict.FAILED
+        if self._verdict is _VERDICT_OPEN:
+            return _VERDICT_CLOSED if self._info else _VERDICT_FAILED
         return self._verdict
 
     def stop_watching(self) -> None:
         """Go on behind the region as if nobody had looked ahead."""
         self._watched = None
-        self._verdict = Verdict.OPEN
+        self._verdict = _VERDICT_OPEN
 
     def without_first_opener(self, follower: str) -> Regions:
         """Return the state in which the first pending opener is text."""
@@ -240,6 +256,7 @@ class Regions:
             here._openers = here._openers[1:]
         else:
             here._not_a_fence()
+        here.clear = not (here.line_start or here._openers or here._info or here._url)
         return here
 
     def in_doubt(self, follower: str) -> Regions:
@@ -248,6 +265,7 @@ class Regions:
         if here._info:
             here._not_a_fence()
         here._be_in_doubt()
+        here.clear = not here.line_start
         return here
 
     def finish(self, text: str) -> None:
@@ -269,17 +287,25 @@ class Regions:
             How many characters of it were passed: all of them, unless a
             watched opener was decided before.
         """
-        if self._opened and not (self._tail or self._fence or self._info or self._url):
+        if self.clear:
             for special in _SPECIALS:
                 if special in text:
                     break
             else:
                 # Nothing in it opens, closes or ends anything.
-                self.line_start = False
                 self.last = text[-1:] or self.last
                 if self.finder is not None:
                     self.finder.feed(text)
                 return len(text)
+        used = self._walk(text)
+        self.clear = (
+            self._opened
+            and not self.line_start
+            and not (self._tail or self._openers or self._fence or self._info or self._url)
+        )
+        return used
+
+    def _walk(self, text: str) -> int:
         before = len(self._tail)
         text = self._tail + text
         self._tail = ""
@@ -300,7 +326,7 @@ class Regions:
                 pos = ~then
                 break
             pos = then
-            if self._verdict is not Verdict.OPEN:
+            if self._verdict is not _VERDICT_OPEN:
                 self._tell(text, pos)
                 self.last = text[pos - 1]
                 return pos - before
@@ -383,7 +409,7 @@ class Regions:
                 return ~pos
             self.line_start = False
             pos = then
-            if self._verdict is not Verdict.OPEN:
+            if self._verdict is not _VERDICT_OPEN:
                 return pos
         return pos
 
@@ -512,13 +538,13 @@ class Regions:
                 if opener.finder is not None:
                     self.finder = opener.finder
                 if opener is self._watched:
-                    self._verdict = Verdict.CLOSED
+                    self._verdict = _VERDICT_CLOSED
                 return True
         return False
 
     def _be_in_doubt(self) -> None:
         if self._watched in self._openers:
-            self._verdict = Verdict.FAILED
+            self._verdict = _VERDICT_FAILED
         self._openers = ()
         self._url = False
         self._doubt = True
@@ -542,7 +568,7 @@ class Regions:
 
     def _end_paragraph(self) -> None:
         if self._watched is not None and self._watched in self._openers:
-            self._verdict = Verdict.FAILED
+            self._verdict = _VERDICT_FAILED
         self._openers = ()
         self._paragraph = self._heading = self._doubt = self._url = False
         self.depth = self.kept_depth = 0
@@ -551,7 +577,7 @@ class Regions:
         """Read the backticks that began the line, now at its end, as a fence."""
         self._info = None
         if info is self._watched:
-            self._verdict = Verdict.CLOSED
+            self._verdict = _VERDICT_CLOSED
         if info.finder is not None:
             self.finder = info.finder
         self._end_paragraph()
@@ -577,10 +603,10 @@ class Regions:
             complete=complete,
             may_wait=not (complete or known or len(line) >= MOST_BEGINNING),
         )
-        if kind is Kind.WAIT:
+        if kind is _KIND_WAIT:
             return ~pos
         self._containers = containers
-        if kind is Kind.FENCED:
+        if kind is _KIND_FENCED:
             self._opened = True
             self.line_start = False
             self._told = pos + at
@@ -588,28 +614,28 @@ class Regions:
         self.line_start = True
         if self._fence:
             self._fence = ""
-            self._told = newline + 1 if kind is Kind.FENCE_END else pos
-        if kind is Kind.CONTINUATION:
+            self._told = newline + 1 if kind is _KIND_FENCE_END else pos
+        if kind is _KIND_CONTINUATION:
             self._opened = True
             return pos + at
-        if kind is Kind.MAY_BE_FENCE:
+        if kind is _KIND_MAY_BE_FENCE:
             self._tell(text, pos)
             self._info = _Opener(run, self)
             self._opened = True
             self.line_start = False
             return pos + at
         self._end_paragraph()
-        if kind in {Kind.BLANK, Kind.RULE, Kind.FENCE_END}:
+        if kind in {_KIND_BLANK, _KIND_RULE, _KIND_FENCE_END}:
             return newline + 1
-        if kind is Kind.FENCE:
+        if kind is _KIND_FENCE:
             self._tell(text, pos)
             self._fence = run
             self._opened = not complete
             self._told = newline + 1 if complete else pos + at
             return self._told
         self._opened = self._paragraph = True
-        self._heading = kind is Kind.HEADING
-        self._doubt = kind is Kind.HTML
+        self._heading = kind is _KIND_HEADING
+        self._doubt = kind is _KIND_HTML
         return pos + at
 
 

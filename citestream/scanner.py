@@ -46,6 +46,20 @@ class Found(Enum):
     """It is too long to hold; all is text up to `end`, and `spilled` tells how far it came."""
 
 
+# Looking a member up on its class costs as much as a call in CPython 3.11.
+_FOUND_CUT = Found.CUT
+_FOUND_MARKER = Found.MARKER
+_FOUND_PROSE = Found.PROSE
+_FOUND_REGION = Found.REGION
+_FOUND_SPILL = Found.SPILL
+_FOUND_WAIT = Found.WAIT
+_PLACE_PENDING = Place.PENDING
+_PLACE_PROSE = Place.PROSE
+_PLACE_URL = Place.URL
+_VERDICT_CLOSED = Verdict.CLOSED
+_VERDICT_OPEN = Verdict.OPEN
+
+
 class Scanner:
     """The text not yet shown, and the bracket in it that is being read."""
 
@@ -87,7 +101,7 @@ class Scanner:
         # Brackets opened inside each other, each with how far it has come.
         self._chain: list[tuple[int, State]] = []
         self._at = 0
-        self._place = Place.PROSE
+        self._place = _PLACE_PROSE
         # The regions at the outermost bracket.
         self._here = _NOWHERE
         # The outermost may stand in a region, if that closes: the regions
@@ -168,7 +182,7 @@ class Scanner:
         if len(self._chain) == 1:
             self._place = place
             self._here = regions
-            self._regions = regions if place is Place.PENDING else None
+            self._regions = regions if place is _PLACE_PENDING else None
             self._ahead = None
             self.failed = 0
             self.in_doubt = False
@@ -239,20 +253,20 @@ class Scanner:
     def read(self) -> Found:
         """Read on, and say what becomes of the innermost bracket."""
         found = self._read_chain()
-        if found is Found.PROSE:
+        if found is _FOUND_PROSE:
             self.give_up()
             return found
         if self._regions is not None:
             region = self._look_ahead()
             if region is not None:
                 return region
-        if found is Found.MARKER and self._in_url():
+        if found is _FOUND_MARKER and self._in_url():
             return self._judge_in_url()
-        if found is Found.WAIT:
+        if found is _FOUND_WAIT:
             if len(self.text) > self.limit:
                 self.end = self.limit
                 self.spilled = self._chain[-1][1]
-                return Found.SPILL
+                return _FOUND_SPILL
             if self.final:
                 return self._judge_cut()
         return found
@@ -264,32 +278,32 @@ class Scanner:
         at = self._at
         start, state = self._chain[-1]
         if state.whole:
-            return Found.MARKER
+            return _FOUND_MARKER
         if state is DEAD:
             # What went with a removed marker was less than hoped.
             self.end = at
-            return Found.PROSE
+            return _FOUND_PROSE
         while at < end:
             char = text[at]
             then = state[char]
             if then is DEAD:
                 if not style.may_still_be(text[start:at]):
                     self.end = at
-                    return Found.PROSE
+                    return _FOUND_PROSE
                 # A marker that opens here may go, and its lead with it.
                 opens = leads(text, at, end)
                 self._chain[-1] = (start, state)
                 self._at = at
                 if opens is None and not (self.final or end < len(text)):
-                    return Found.WAIT
+                    return _FOUND_WAIT
                 if opens is None or text[opens] not in style.pairs:
                     self.end = at
-                    return Found.PROSE
+                    return _FOUND_PROSE
                 char = text[opens]
                 if len(self._chain) == MOST_NESTED:
                     self.end = opens + 1
                     self.spilled = style.start[char]
-                    return Found.SPILL
+                    return _FOUND_SPILL
                 start, state = opens, style.start[char]
                 self._chain.append((start, state))
                 at = opens + 1
@@ -300,16 +314,16 @@ class Scanner:
                 self.start, self.end = start, at
                 self.reading = style.read(text[start:at])
                 if self.reading is None:
-                    return Found.PROSE
+                    return _FOUND_PROSE
                 break
         self._chain[-1] = (start, state)
         self._at = at
         if state.whole:
-            return Found.MARKER
+            return _FOUND_MARKER
         if not style.may_still_be(text[start:at]):
             self.end = at
-            return Found.PROSE
-        return Found.WAIT
+            return _FOUND_PROSE
+        return _FOUND_WAIT
 
     def _read_again(self, at: int) -> None:
         """Read the innermost bracket again up to `at`, since what was before it is gone."""
@@ -329,49 +343,49 @@ class Scanner:
                 self._looked = self._chain[0][0]
             end = min(len(self.text), MOST_UNDECIDED)
             verdict, used = self._ahead.look(self.text[self._looked : end])
-            if verdict is Verdict.CLOSED:
+            if verdict is _VERDICT_CLOSED:
                 self.end = self._looked + used
                 self.give_up()
-                return Found.REGION
-            if verdict is Verdict.OPEN:
+                return _FOUND_REGION
+            if verdict is _VERDICT_OPEN:
                 self._looked = end
                 if len(self.text) > MOST_UNDECIDED:
                     self.in_doubt = True
                     self._regions = None
                     break
                 if not self.final:
-                    return Found.WAIT
-                if self._ahead.look_at_end() is Verdict.CLOSED:
+                    return _FOUND_WAIT
+                if self._ahead.look_at_end() is _VERDICT_CLOSED:
                     self.end = len(self.text)
                     self.give_up()
-                    return Found.REGION
+                    return _FOUND_REGION
             # The opener was text. Perhaps another one is pending.
             self.failed += 1
             self._ahead = None
             self._here = self._regions = self._regions.without_first_opener(self.text[0])
             self._place = self._regions.place()
-            if self._place is not Place.PENDING:
+            if self._place is not _PLACE_PENDING:
                 self._regions = None
         return None
 
     def _in_url(self) -> bool:
         """Return whether the marker that was read stands in a URL."""
         before = self.text[self._chain[0][0] : self.start]
-        if before and (self._place is Place.URL or "://" in before):
+        if before and (self._place is _PLACE_URL or "://" in before):
             regions = self._here.clone()
             regions.advance(before)
-            return regions.place() is Place.URL
-        return self._place is Place.URL
+            return regions.place() is _PLACE_URL
+        return self._place is _PLACE_URL
 
     def _judge_in_url(self) -> Found:
         if not any(map(str.isspace, self.text[self.start : self.end])):
             follower = self.peek(self.end)
             if follower is None:
-                return Found.WAIT
+                return _FOUND_WAIT
             if follower and _URL_GOES_ON.match(follower):
                 self.give_up()
-                return Found.PROSE
-        return Found.MARKER
+                return _FOUND_PROSE
+        return _FOUND_MARKER
 
     def _judge_cut(self) -> Found:
         """Say what a bracket is that the answer ends in."""
@@ -379,6 +393,6 @@ class Scanner:
         self.start = start
         self.end = len(self.text)
         if self._style.has_label(self.text[start:]):
-            return Found.CUT
+            return _FOUND_CUT
         self.give_up()
-        return Found.PROSE
+        return _FOUND_PROSE

@@ -156,14 +156,17 @@ class MarkerStyle:
 
     @cached_property
     def common(self) -> re.Pattern[str] | None:
-        """The form in which nearly all markers come: what stands before, and the label.
+        """The form in which nearly all markers come, or its beginning, and text before it.
 
-        The label is missing where something else begins with the bracket.
+        Its groups are the label, and the bracket that closes it; where the
+        first is there and the second is not, or neither, it has only begun,
+        if the text ends there. What is no common marker has no first group.
         """
         if self.prose_from is not None:
             return None
         openers = re.escape("".join(self.pairs))
-        return re.compile(rf"([^{openers}]*)\[(?:([1-9][0-9]{{0,{self.digits_most - 1}}})\])?")
+        digits = rf"[1-9][0-9]{{0,{self.digits_most - 1}}}"
+        return re.compile(rf"[^{openers}]*+\[(?:({digits})(?:(\])|\Z))?")
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""

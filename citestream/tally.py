@@ -79,9 +79,11 @@ class Tally:
 
     def keep(self, label: Label) -> tuple[Passage, ...] | None:
         """Count a marker that names one label, if that has a passage; return its passages."""
-        passages = self.passages.get(label)
+        passages = self.passages.by_label.get(label)
         if not passages:
-            return None
+            if passages is None:
+                return None
+            passages = self.passages.get(label)
         self.kept += 1
         if label not in self._cited:
             self._cited[label] = len(self._cited) + 1

@@ -7,6 +7,7 @@ nothing of passages or of what is still held.
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 
 from citestream.grammar import DEAD, State
@@ -24,6 +25,7 @@ MARK = "\x1f"
 
 # Without one of these, prose in the middle of a line stays just that.
 _SPECIAL = ("\n", "`", "$", "\\", "://", "\r")
+_SPECIAL_PATTERN = re.compile(r"[\n`$\\\r]|://")
 
 
 class Behind(Enum):
@@ -41,19 +43,27 @@ class Behind(Enum):
 _APART = {Behind.MARKER: "([", Behind.LINE_MARKER: "([:", Behind.BRACKET: "(["}
 
 
+# Looking a member up on its class costs as much as a call in CPython 3.11.
+_BEHIND_BRACKET = Behind.BRACKET
+_BEHIND_LINE_MARKER = Behind.LINE_MARKER
+_BEHIND_MARKER = Behind.MARKER
+_BEHIND_TEXT = Behind.TEXT
+
+
 class Visible:
     """The end of the visible text, and the regions it is in."""
 
-    __slots__ = ("_gone", "_regions", "behind", "loose", "parts", "spilled")
+    __slots__ = ("_checked", "_gone", "_regions", "behind", "loose", "parts", "spilled")
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._gone = 0  # how much of the visible text the regions went over, and marks are not
+        self._checked = 0  # how much of the loose text is known to be calm
         self.loose = ""
         """Text shown that the regions did not go over yet."""
         self.parts: list[str] = []
         """Text shown since an event was last made of it."""
-        self.behind = Behind.TEXT
+        self.behind = _BEHIND_TEXT
         self.spilled: State | None = None
         """How far a marker has come that was too long to hold; it must not become whole."""
 
@@ -72,6 +82,7 @@ class Visible:
         """Bring the regions up to date."""
         loose, self.loose = self.loose, ""
         self._gone += len(loose)
+        self._checked = 0
         self._regions.advance(loose)
 
     @property
@@ -82,7 +93,7 @@ class Visible:
     @property
     def last(self) -> str:
         """The last character shown; before the first one a line feed."""
-        if self.behind is Behind.MARKER or self.behind is Behind.LINE_MARKER:
+        if self.behind is _BEHIND_MARKER or self.behind is _BEHIND_LINE_MARKER:
             return "]"
         return self.loose[-1] if self.loose else self._regions.end
 
@@ -90,7 +101,7 @@ class Visible:
     def plain(self) -> bool:
         """Whether text without brackets can be shown as it is."""
         return (
-            self.behind is Behind.TEXT and self.spilled is None and not self._regions.kept_depth
+            self.behind is _BEHIND_TEXT and self.spilled is None and not self._regions.kept_depth
         )
 
     @property
@@ -99,7 +110,7 @@ class Visible:
         if "[" in self.loose:
             self.settle()
         return (
-            (self.behind is Behind.TEXT or self.behind is Behind.MARKER)
+            (self.behind is _BEHIND_TEXT or self.behind is _BEHIND_MARKER)
             and self.spilled is None
             and not self._regions.depth
         )
@@ -107,11 +118,17 @@ class Visible:
     def prose_until(self, text: str) -> int:
         """Return how far along `text`, shown next, this is prose in the middle of a line."""
         loose = self.loose
-        if loose and (not self._regions.clear or loose[-1] in ":/" or _has_special(loose)):
-            self.settle()
+        if len(loose) != self._checked:
+            if not self._regions.clear or loose[-1] in ":/" or _has_special(loose):
+                self.settle()
+            else:
+                self._checked = len(loose)
         if not self._regions.clear:
             return 0
         end = len(text)
+        if end < 64:
+            match = _SPECIAL_PATTERN.search(text)
+            return match.start() if match else end
         for special in _SPECIAL:
             at = text.find(special, 0, end)
             if at >= 0:
@@ -122,9 +139,9 @@ class Visible:
         """Return whether the line goes on over `text`, shown next, outside fenced code."""
         if "\n" in text or "\r" in text:
             return False
-        regions = self._regions
-        if not regions.opened or regions.line_start or "\n" in self.loose or "\r" in self.loose:
-            regions = self.regions
+        if self._regions.clear and not ("\n" in self.loose or "\r" in self.loose):
+            return True
+        regions = self.regions
         return regions.opened and not regions.line_start and not regions.in_fence
 
     def finish(self) -> Regions:
@@ -144,17 +161,17 @@ class Visible:
         """Take note of text with kept markers, each a `MARK` for `hidden` characters in all."""
         self.note(text)
         self._gone += hidden - text.count(MARK)
-        self.behind = Behind.MARKER
+        self.behind = _BEHIND_MARKER
 
     def show(self, text: str) -> None:
         """Show `text`, which holds no marker."""
         if self.spilled is not None:
             text = self._never_whole(text)
         while text:
-            if self.behind is not Behind.TEXT:
+            if self.behind is not _BEHIND_TEXT:
                 if text[0] in _APART[self.behind]:
                     text = " " + text
-                self.behind = Behind.TEXT
+                self.behind = _BEHIND_TEXT
             end = len(text)
             kept_depth = self._regions.kept_depth and self.regions.settled().kept_depth
             if kept_depth and "]" in text:
@@ -163,7 +180,7 @@ class Visible:
             self.note(text[:end])
             if kept_depth and text[0] == "]":
                 if self.regions.settled().kept_depth < kept_depth:
-                    self.behind = Behind.BRACKET
+                    self.behind = _BEHIND_BRACKET
             text = text[end:]
 
     def cite(self, text: str) -> None:
@@ -173,9 +190,9 @@ class Visible:
         self._gone += len(text)
         self.spilled = None
         if text[-1] != "]":
-            self.behind = Behind.TEXT
+            self.behind = _BEHIND_TEXT
         else:
-            self.behind = Behind.LINE_MARKER if at_start else Behind.MARKER
+            self.behind = _BEHIND_LINE_MARKER if at_start else _BEHIND_MARKER
 
     def _never_whole(self, text: str) -> str:
         """Return `text` without the brackets that would close the marker that spilled."""
