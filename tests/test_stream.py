@@ -434,6 +434,7 @@ async def test_t06_source_that_hangs_in_closing_delays_by_the_grace_at_most(
 
     class Hangs(Source):
         async def aclose(self) -> None:
+            await super().aclose()
             await anyio.sleep_forever()
 
     told = Told()
@@ -743,6 +744,7 @@ async def test_callback_is_told_though_closing_was_cut_off(
 
     class Hangs(Source):
         async def aclose(self) -> None:
+            await super().aclose()
             await anyio.sleep_forever()
 
     told = Told()
