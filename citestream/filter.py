@@ -20,7 +20,7 @@ from citestream.regions import Place, Regions
 from citestream.scanner import Found, Scanner
 from citestream.styles import NUMERIC, MarkerStyle
 from citestream.tally import Tally
-from citestream.visible import MARK, MOST_LOOSE, Behind, Visible
+from citestream.visible import MOST_LOOSE, Behind, Visible
 from citestream.writing import Invalid, Show, Writer
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class BlockFilter:
         self._idle = True
         self._waiting = ""
         self._opener = style.open
-        self._other_opener = style.opener
+        self._other_opener = style.other_opener
         self._common = style.common if writer.plain else None
 
     @property
@@ -312,63 +312,66 @@ class BlockFilter:
             that has only begun, or else the filter no longer rests.
         """
         visible = self._visible
-        end = visible.prose_until(text) if self._common is not None else 0
-        if not end or self._common is None:
+        common = self._common
+        end = visible.prose_until(text) if common is not None else 0
+        if not end or common is None:
             self._resting = False
             return text
+        if not text.isascii():
+            wide = self._other_opener.search(text, 0, end)
+            end = wide.start() if wide else end
+        opener = self._opener
         events = self._events
+        keep = self._tally.keep
         offset = visible.offset
         behind_marker = visible.behind is not _BEHIND_TEXT
-        shown: list[str] = []
-        hidden = 0
         pos = 0
-        begun = False
         while True:
-            match = self._common.match(text, pos, end)
+            start = text.find(opener, pos, end)
+            if start < 0:
+                self._resting = end == len(text)
+                break
+            if start > pos and (text[start - 1] == "!" or (behind_marker and text[pos] == "(")):
+                self._resting = False
+                break
+            match = common.match(text, start)
             if match is None:
+                self._resting = False
                 break
             number, closed = match.groups()
-            stop = match.end()
-            start = stop - 1 if number is None else stop - len(number) - (2 if closed else 1)
-            if start > pos:
-                last = text[start - 1]
-                if last == "!" or (behind_marker and text[pos] == "("):
-                    self._resting = False
-                    break
             if not closed:
-                # Perhaps it has only begun. What may go with it waits as well.
-                self._resting = stop == len(text)
-                if self._resting and start > pos:
-                    if last == " ":
-                        start -= 1
-                    if start > pos:
-                        self._resting = not behind_marker and text[start - 1] not in _MAY_LEAD
-                        begun = self._resting
+                # It has only begun. What may go with it waits as well.
+                if start > pos and text[start - 1] == " ":
+                    start -= 1
+                if start > pos:
+                    if behind_marker or text[start - 1] in _MAY_LEAD:
+                        self._resting = False
+                    else:
+                        if pos:
+                            visible.note_cited(text[:pos])
+                        before = text[pos:start]
+                        visible.behind = _BEHIND_TEXT
+                        visible.note(before)
+                        events.append(Text(before))
+                        return text[start:]
                 break
-            passages = self._tally.keep(int(number))
+            label = int(number)
+            passages = keep(label)
             if passages is None:
                 self._resting = False
                 break
-            raw = text[start:stop]
             if start > pos:
-                before = text[pos:start]
-                events.append(Text(before))
-                shown.append(before)
-            shown.append(MARK)
-            hidden += stop - start
-            label = (int(number),)
-            events.append(Citation(raw, label, (), raw, passages, offset + start, offset + stop))
+                events.append(Text(text[pos:start]))
+            pos = match.end()
+            raw = text[start:pos]
+            events.append(
+                Citation(raw, (label,), (), raw, passages, offset + start, offset + pos)
+            )
             behind_marker = True
-            pos = stop
-        if shown:
-            visible.note_cited("".join(shown), hidden)
-        if begun:
-            before = text[pos:start]
-            visible.behind = _BEHIND_TEXT
-            visible.note(before)
-            events.append(Text(before))
-            pos = start
-        return text[pos:] if pos else text
+        if pos:
+            visible.note_cited(text[:pos])
+            return text[pos:]
+        return text
 
     # Going over the held text
 

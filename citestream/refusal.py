@@ -5,6 +5,7 @@ It does not know what code is, nor what a refusal means for the score.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 __all__ = ["RefusalFinder", "fold"]
@@ -22,8 +23,13 @@ _MOST_FRESH = 256
 _APOSTROPHES = "'\u2018\u2019\u201a\u201b\u2032\u02bc\u02bb\u00b4`\u2035\uff07"
 
 
+_marker = re.compile(r"\[[0-9]+\]")
+
+
 def fold(text: str) -> str:
-    """Return `text` without what does not count: case, typography, width and white space."""
+    """Return `text` without what does not count: case, typography, width, space and markers."""
+    if "[" in text:
+        text = _marker.sub("", text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_TYPOGRAPHY))
     elif "`" in text:

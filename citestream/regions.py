@@ -219,6 +219,12 @@ class Regions:
         if self.depth > self.kept_depth:
             self.kept_depth = self.depth
 
+    def pass_cited(self, text: str) -> None:
+        """Go on over prose in the middle of a line, with markers in it and at its end."""
+        self.last = text[-1]
+        if self.finder is not None:
+            self.finder.feed(text)
+
     # A region that may or may not close
 
     def watch(self) -> Regions:
@@ -270,7 +276,7 @@ class Regions:
 
     def finish(self, text: str) -> None:
         """Go on over the end of the answer, of which only a refusal is still asked."""
-        if self._fence or self._info or self._tail or "`" in text or "~~~" in text:
+        if self._fence or self._info or self._tail or "`" in text or "~" in text:
             self.advance(text)
             self._settle("\n")
             if self._info is not None and self._info.finder is not None:

@@ -156,17 +156,18 @@ class MarkerStyle:
 
     @cached_property
     def common(self) -> re.Pattern[str] | None:
-        """The form in which nearly all markers come, or its beginning, and text before it.
+        """The form in which nearly all markers come, or its beginning where the text ends.
 
-        Its groups are the label, and the bracket that closes it; where the
-        first is there and the second is not, or neither, it has only begun,
-        if the text ends there. What is no common marker has no first group.
+        Its groups are the label and the bracket that closes it.
         """
         if self.prose_from is not None:
             return None
-        openers = re.escape("".join(self.pairs))
-        digits = rf"[1-9][0-9]{{0,{self.digits_most - 1}}}"
-        return re.compile(rf"[^{openers}]*+\[(?:({digits})(?:(\])|\Z))?")
+        return re.compile(rf"\[(?:([1-9][0-9]{{0,{self.digits_most - 1}}})(?:(\])|\Z)|\Z)")
+
+    @cached_property
+    def other_opener(self) -> re.Pattern[str]:
+        """Finds characters that a marker can begin with, but for the canonical one."""
+        return re.compile(f"[{re.escape(''.join(self.pairs).replace(self.open, ''))}]")
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""

@@ -19,10 +19,6 @@ __all__ = ["Behind", "Visible"]
 # costs more than it is worth, and at the end it would keep the answer in memory.
 MOST_LOOSE = 256
 
-# Stands for a marker in the text that the regions go over: it opens nothing,
-# is part of no word, and as white space does not count in a refusal.
-MARK = "\x1f"
-
 # Without one of these, prose in the middle of a line stays just that.
 _SPECIAL = ("\n", "`", "$", "\\", "://", "\r")
 _SPECIAL_PATTERN = re.compile(r"[\n`$\\\r]|://")
@@ -157,10 +153,12 @@ class Visible:
             self.settle()
         self.loose += text
 
-    def note_cited(self, text: str, hidden: int) -> None:
-        """Take note of text with kept markers, each a `MARK` for `hidden` characters in all."""
-        self.note(text)
-        self._gone += hidden - text.count(MARK)
+    def note_cited(self, text: str) -> None:
+        """Take note of calm prose that ends in a kept marker, and may hold others."""
+        if self.loose:
+            self.settle()
+        self._gone += len(text)
+        self._regions.pass_cited(text)
         self.behind = _BEHIND_MARKER
 
     def show(self, text: str) -> None:
