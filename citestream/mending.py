@@ -58,7 +58,11 @@ def _destination() -> Expression:
         inner = Repeat(Alt((Chars(plain), escape, nested)))
     begin = Alt((Chars(plain + r"<\[\]\u3010\u3011\uff3b\uff3d"), escape, nested))
     angle = Seq(
-        (Literal("<"), Repeat(Alt((Chars(r"^<>\\\n\r"), Seq((Literal("\\"), Chars(r"^\n\r")))))), Literal(">"))
+        (
+            Literal("<"),
+            Repeat(Alt((Chars(r"^<>\\\n\r"), Seq((Literal("\\"), Chars(r"^\n\r")))))),
+            Literal(">"),
+        )
     )
     titles = [
         Seq(

@@ -13,7 +13,7 @@ __all__ = ["RefusalFinder", "fold"]
 # Kinds of quotation marks and dashes that typography puts for the plain ones.
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02bb\u00b4`\u2035", "'")
-    | dict.fromkeys('\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb', '"')
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad", "-")
     | dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", "")
 )

@@ -57,8 +57,10 @@ class Tally:
             invalid = labels
         else:
             cited = tuple(label for label in labels if label in known)
-            invalid = () if len(cited) == len(labels) else tuple(
-                label for label in labels if label not in known
+            invalid = (
+                ()
+                if len(cited) == len(labels)
+                else tuple(label for label in labels if label not in known)
             )
         if cited:
             self.kept += 1

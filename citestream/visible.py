@@ -96,14 +96,12 @@ class Visible:
     @property
     def plain(self) -> bool:
         """Whether text without brackets can be shown as it is."""
-        return (
-            self.behind is _BEHIND_TEXT and self.spilled is None and not self._regions.kept_depth
-        )
+        return self.behind is _BEHIND_TEXT and self.spilled is None and not self._regions.kept_depth
 
     @property
     def resting(self) -> bool:
         """Whether nothing speaks against a marker or text next, but perhaps a marker before."""
-        if "[" in self.loose:
+        if self._regions.depth or "[" in self.loose:
             self.settle()
         return (
             (self.behind is _BEHIND_TEXT or self.behind is _BEHIND_MARKER)

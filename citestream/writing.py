@@ -93,5 +93,7 @@ class Writer:
 
 def _string(text: object, option: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"expected the {option} function to return a str, got {type(text).__name__}")
+        raise TypeError(
+            f"expected the {option} function to return a str, got {type(text).__name__}"
+        )
     return text

@@ -1,0 +1,154 @@
+"""The short way through an answer: plain text, and markers as nearly all of them come.
+
+While nothing is undecided, text is only searched, never walked; whatever needs
+a second look is left to the long way, and the two cannot disagree since what
+is left is gone over from where it began.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from citestream.events import Citation, Text
+from citestream.mending import separator
+from citestream.visible import Behind, Visible
+
+if TYPE_CHECKING:
+    from citestream.styles import MarkerStyle
+    from citestream.tally import Tally
+
+__all__ = ["MAY_LEAD", "ShortWay"]
+
+MAY_LEAD = " (*_!"
+"""What a chunk may end in that might go with a marker in the next one."""
+
+# Looking a member up on its class costs as much as a call in CPython 3.11.
+_BEHIND_TEXT = Behind.TEXT
+
+
+class ShortWay:
+    """Filters while nothing is undecided but what the few characters that wait will be."""
+
+    __slots__ = (
+        "_common",
+        "_events",
+        "_opener",
+        "_other_opener",
+        "_resting",
+        "_tally",
+        "_visible",
+        "_waiting",
+    )
+
+    def __init__(self, tally: Tally, style: MarkerStyle, visible: Visible, *, plain: bool) -> None:
+        self._tally = tally
+        self._visible = visible
+        self._events: list[Text | Citation] = []
+        # Whether nothing is undecided, and the text that waits all the same.
+        self._resting = True
+        self._waiting = ""
+        self._opener = style.open[0]
+        self._other_opener = style.other_opener
+        self._common = style.common if plain else None
+
+    def _rest(self, text: str) -> str:
+        """Filter text while nothing is undecided, as long as only common markers come.
+
+        Returns:
+            What is left of the text: to be held, or to be gone over when the
+            filter no longer rests.
+        """
+        visible = self._visible
+        if self._opener in text:
+            text = self._rest_on_markers(text)
+            if self._opener in text:
+                return text
+        if not text:
+            return ""
+        if visible.behind is not _BEHIND_TEXT:
+            first = text[0]
+            if first == "(":
+                self._resting = False
+                return text
+            if first in " ,;&" and separator(text, 0, len(text))[1]:
+                return text
+        if not text.isascii() and self._other_opener.search(text):
+            self._resting = False
+            return text
+        left = ""
+        if text[-1] in MAY_LEAD:
+            if text[-1] != " " or text[-2:-1] in MAY_LEAD or not visible.goes_on(text):
+                self._resting = False
+                return text
+            text, left = text[:-1], " "
+        visible.behind = _BEHIND_TEXT
+        visible.note(text)
+        self._events.append(Text(text))
+        return left
+
+    def _rest_on_markers(self, text: str) -> str:
+        """Filter text with brackets, as far as they are markers of the common form.
+
+        Returns:
+            What is left. If there is a bracket in it, that is a common marker
+            that has only begun, or else the filter no longer rests.
+        """
+        visible = self._visible
+        common = self._common
+        end = visible.prose_until(text) if common is not None else 0
+        if not end or common is None:
+            self._resting = False
+            return text
+        if not text.isascii():
+            wide = self._other_opener.search(text, 0, end)
+            end = wide.start() if wide else end
+        opener = self._opener
+        events = self._events
+        keep = self._tally.keep
+        offset = visible.offset
+        behind_marker = visible.behind is not _BEHIND_TEXT
+        pos = 0
+        while True:
+            start = text.find(opener, pos, end)
+            if start < 0:
+                self._resting = end == len(text)
+                break
+            if start > pos and (text[start - 1] == "!" or (behind_marker and text[pos] == "(")):
+                self._resting = False
+                break
+            match = common.match(text, start)
+            if match is None:
+                self._resting = False
+                break
+            number, closed = match.groups()
+            if not closed:
+                # It has only begun. What may go with it waits as well.
+                if start > pos and text[start - 1] == " ":
+                    start -= 1
+                if start > pos:
+                    if behind_marker or text[start - 1] in MAY_LEAD:
+                        self._resting = False
+                    else:
+                        if pos:
+                            visible.note_cited(text[:pos])
+                        before = text[pos:start]
+                        visible.behind = _BEHIND_TEXT
+                        visible.note(before)
+                        events.append(Text(before))
+                        return text[start:]
+                break
+            label = int(number)
+            passages = keep(label)
+            if passages is None:
+                self._resting = False
+                break
+            if start > pos:
+                events.append(Text(text[pos:start]))
+            pos = match.end()
+            raw = text[start:pos]
+            events.append(Citation(raw, (label,), (), raw, passages, offset + start, offset + pos))
+            behind_marker = True
+        if pos:
+            visible.note_cited(text[:pos])
+            return text[pos:]
+        return text
