@@ -154,11 +154,10 @@ def filtering(models: str) -> Starlette:
     return Starlette(routes=[Route("/{name}", ask)])
 
 
-def read(response: httpx2.Response) -> tuple[str, dict[str, Any]]:
+def read(client: httpx2.Client, path: str) -> tuple[str, dict[str, Any]]:
     """Return what a reader sees, and the summary."""
-    events = response.text.removesuffix("\r\n\r\n").split("\r\n\r\n")
-    data = [json.loads(event.split("\r\n")[-1].removeprefix("data: ")) for event in events]
-    *shown, summary = data
+    with client.sse(path) as events:
+        *shown, summary = [json.loads(event.data) for event in events]
     return "".join(event["text"] for event in shown), summary
 
 
@@ -172,7 +171,7 @@ def test_no_invented_marker_reaches_a_client_over_http(size: int, every: int) ->
         httpx2.Client(base_url=f"http://127.0.0.1:{app.port}", timeout=30) as client,
     ):
         for chat in CHATS[::every]:
-            visible, summary = read(client.get(f"/{chat.name}?passages={chat.passages}"))
+            visible, summary = read(client, f"/{chat.name}?passages={chat.passages}")
             checked = check_citations(chat.text, chat.passages)
             assert invented_in(visible, supplied(chat)) == []
             assert visible == checked.answer
