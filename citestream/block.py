@@ -71,6 +71,7 @@ class BlockFilter(ShortWay):
         "_judged",
         "_marks",
         "_no_destination",
+        "_outer_holes",
         "_refusal",
         "_run",
         "_scanner",
@@ -96,6 +97,9 @@ class BlockFilter(ShortWay):
         # The place of the bracket being read that may be the next marker of a
         # run, behind the hole; -1 when there is none.
         self._run = -1
+        # Holes before brackets that have another hole inside them, and where
+        # those brackets stand, which may yet be the next markers of a run.
+        self._outer_holes: list[tuple[int, int]] = []
         self._no_destination = False  # is it known that no destination follows?
         # A marker that was checked, while it is not known what belongs to it.
         self._judged: _Judged | None = None
@@ -356,17 +360,23 @@ class BlockFilter(ShortWay):
             self._visible.regions = self._visible.regions.in_doubt(scanner.text[0])
             scanner.in_doubt = False
         if found is _FOUND_WAIT:
+            self._show_lead()
             return False
         if found is _FOUND_MARKER or found is _FOUND_CUT:
+            if self._run < 0 and self._outer_holes:
+                if scanner.stands_at(self._outer_holes[-1][1]):
+                    # The bracket that might follow is read again, and is one.
+                    self._hole, self._run = self._outer_holes.pop()
             if self._run >= 0:
                 follows = scanner.stands_at(self._run)
                 if follows is None:
                     return False
-                if not follows:
-                    # It stands inside the bracket that might have followed.
-                    self._give_up_run()
-                    return True
-                scanner.take_before(self._hole, self._run)
+                if follows:
+                    scanner.take_before(self._hole, self._run)
+                else:
+                    # It stands inside the bracket that might follow.
+                    self._outer_holes.append((self._hole, self._run))
+                    self._hole = -1
                 self._run = -1
             if found is _FOUND_CUT:
                 self._tally.cut()
@@ -382,7 +392,10 @@ class BlockFilter(ShortWay):
             return True
         scanner.give_up()
         if self._run >= 0:
-            self._give_up_run()
+            self._outer_holes.append((self._hole, self._run))
+            self._run = -1
+        if self._outer_holes:
+            self._close_outer_holes()
         elif found is _FOUND_PROSE:
             scanner.searched = scanner.end
         else:
@@ -391,11 +404,28 @@ class BlockFilter(ShortWay):
                 self._visible.spilled = scanner.spilled
         return True
 
-    def _give_up_run(self) -> None:
-        """Mend the hole before what follows it is read again: no marker of a run does."""
-        self._scanner.go_back(self._run, self._hole)
-        self._run = -1
-        self._stage = _STAGE_SURROUNDINGS
+    def _show_lead(self) -> None:
+        """Show what is before a marker that is kept if it is one, and text if it is not."""
+        scanner = self._scanner
+        reading = scanner.reading
+        if scanner.read_early and self._hole < 0 and self._common and reading is not None:
+            known = self._tally.passages.by_label
+            if not (reading.unlisted or reading.drifted) and all(
+                label in known for label in reading.labels
+            ):
+                lead_end = scanner.start - (scanner.text[scanner.start - 1 : scanner.start] == "!")
+                self._show(lead_end)
+
+    def _close_outer_holes(self) -> int:
+        """Mend the holes that no marker of a run follows; return by how much the text shrank."""
+        scanner = self._scanner
+        size = len(scanner.text)
+        while self._outer_holes:
+            self._hole, _ = self._outer_holes.pop()
+            self._stage = _STAGE_SURROUNDINGS
+            self._mend()
+        scanner.searched = 0
+        return size - len(scanner.text)
 
     def _settle(self, judged: _Judged) -> bool:
         """Find out what belongs to a checked marker; return whether it is known.
@@ -456,6 +486,9 @@ class BlockFilter(ShortWay):
         self._no_destination = False
         # Those removed from inside the marker come before it.
         self._marks = [(min(place, start), inner) for place, inner in self._marks]
+        shrunk = self._close_outer_holes()
+        start -= shrunk
+        end -= shrunk
         self._show(start)
         if visible.behind is _BEHIND_BRACKET:
             visible.show(" ")

@@ -135,6 +135,17 @@ class Scanner:
         """Forget the first `count` characters: they were shown, or removed."""
         self.text = self.text[count:]
         self.searched = max(0, self.searched - count)
+        if self._chain:
+            self._chain = [(at - count, state) for at, state in self._chain]
+            self._at -= count
+            self._looked -= count
+            self.start -= count
+            self.end -= count
+
+    @property
+    def read_early(self) -> bool:
+        """Whether a bracket is read whole, and waits for a region that may or may not close."""
+        return self._regions is not None and len(self._chain) == 1 and self._chain[0][1].whole
 
     def cut(self, start: int, end: int) -> None:
         """Remove a piece of the text; it is read again from there."""

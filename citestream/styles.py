@@ -229,7 +229,14 @@ def _numeric_marker() -> Expression:
     blank = Seq((invisible, Chars(_BLANK), blanks))
     number = Seq((Chars(r"\d"), Repeat(Chars(r"\d" + _INVISIBLE)), blanks))
     item = Seq((number, optional(Seq((Chars(_DASH), blanks, number)))))
-    conjunction = Seq((Literal("and", ignore_case=True), blank))
+
+    def spelled(word: str) -> Expression:
+        return Seq(
+            tuple(Seq((Literal(c, ignore_case=True), invisible)) for c in word[:-1])
+            + (Literal(word[-1], ignore_case=True),)
+        )
+
+    conjunction = Seq((spelled("and"), blank))
     separator = Alt(
         (
             Seq((Chars(_COMMA), blanks, optional(conjunction))),
@@ -241,8 +248,8 @@ def _numeric_marker() -> Expression:
     remark = Repeat(Chars(_NOT_REMARK))
     word = Seq(
         (
-            Alt(tuple(Literal(word, ignore_case=True) for word in _WORDS)),
-            optional(Literal("s", ignore_case=True)),
+            Alt(tuple(spelled(word) for word in _WORDS)),
+            optional(Seq((invisible, Literal("s", ignore_case=True)))),
             Alt(
                 (
                     Seq((blanks, Literal("."), blanks, optional(Literal(":")), blanks)),
