@@ -76,22 +76,18 @@ function showSource({ label, title, url }) {
   sources.append(item);
 }
 
-function showSummary({ cited, invalid, grounded, refused_by, removed, ended }) {
+function showSummary({ cited, invalid, grounded, refused_by, ended }) {
+  const leftOut = invalid.length
+    ? ` Left out: ${invalid.map((label) => `[${label}]`).join(", ")}, which no source has.`
+    : "";
   if (ended !== "complete") {
     say("The answer broke off. What came so far is above.", "bad");
   } else if (refused_by) {
-    say("The documents do not answer this; the model said so.", "");
+    say(`The documents do not answer this, the model says.${leftOut}`, "");
+  } else if (grounded) {
+    say(`Cites ${cited.length} source${cited.length === 1 ? "" : "s"}.${leftOut}`, "good");
   } else {
-    const dropped = removed
-      ? ` Removed: ${removed} marker${removed === 1 ? "" : "s"} of a source that does not exist` +
-        ` (${invalid.join(", ") || "cut off"}).`
-      : "";
-    say(
-      grounded
-        ? `Cites ${cited.length} source${cited.length === 1 ? "" : "s"}.${dropped}`
-        : `This answer is not backed by the documents.${dropped}`,
-      grounded ? "good" : "bad",
-    );
+    say(`This answer is not backed by the documents.${leftOut}`, "bad");
   }
 }
 
