@@ -24,9 +24,11 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.invented import Answer, ask, invented, labels, questions, report
 from citestream import Passages, check_citations
 from citestream.cli import cli
 from demo import local
+from demo.corpus import load
 from demo.local import INSTALL, LocalModelError, local_model, model_file
 from demo.model import LocalModel
 from demo.prompts import few_shot
@@ -254,6 +256,65 @@ def test_command_says_what_to_install(installed: Path, without: set[str]) -> Non
     result = CliRunner().invoke(cli, ["demo", "--model", "local", "--port", "0"])
     assert result.output == f"Error: the package xllamacpp is not installed: {INSTALL}\n"
     assert result.exit_code == 1
+
+
+# -- What is counted --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It costs 2 euros [1]. Or 3 [2, 9].", [1, 2, 9]),
+        ("[[2]] 【1†source】 [Source 7: fares.txt] ［３］ [1 and 2]", [2, 1, 7, 3, 1, 2]),
+        ("[1-3]", [1, 3]),
+        ("[130 pounds] [6c] [1/3] [sic] (9) [ ]", []),
+    ],
+)
+def test_labels_are_counted_as_a_reader_would(text: str, expected: list[int]) -> None:
+    assert labels(text) == expected
+
+
+def test_labels_without_a_passage_are_invented() -> None:
+    assert invented("[0] [1] [2] [3] [2024]", 2) == [0, 3, 2024]
+
+
+def test_what_reaches_a_client_is_counted_over_the_whole_chain(installed: Path) -> None:
+    answers: list[Answer] = []
+    rows = [row for row in questions() if len(row["passages"]) == 1]
+    asked = [rows[0], rows[-1]]
+    anyio.run(ask, asked, answers.append)
+    checked = check_citations(CHAT.text, 1)
+    assert [(a.question, a.written, a.shown) for a in answers] == [
+        (row["question"], CHAT.text, checked.answer) for row in asked
+    ]
+    written, wrong = len(labels(CHAT.text)), len(invented(CHAT.text, 1))
+    assert wrong > 0
+    assert report(answers) == {
+        "answers": 2,
+        "answers with a marker": 2,
+        "labels written": 2 * written,
+        "labels invented": 2 * wrong,
+        "answers with an invented label": 2,
+        "labels that reached the client": 2 * (written - wrong),
+        "invented labels that reached the client": 0,
+        "refusals": 0,
+        "questions without an answer in their passages": 1,
+        "refusals among these": 0,
+        "summaries that name an invented label": 2,
+        "summaries that name a refusal": 0,
+    }
+
+
+def test_hundred_questions_have_passages_from_the_corpus() -> None:
+    documents = {document.id: document for document in load().documents}
+    rows = questions()
+    assert len({row["id"] for row in rows}) == len({row["question"] for row in rows}) == 100
+    assert sum(not row["answerable"] for row in rows) == 20
+    assert {len(row["passages"]) for row in rows} == {1, 2}
+    for passage in (passage for row in rows for passage in row["passages"]):
+        document = documents[passage["id"]]
+        assert passage["title"] == document.title
+        assert passage["text"] in document.text
 
 
 # -- What it is asked -------------------------------------------------------
