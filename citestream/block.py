@@ -278,7 +278,6 @@ class BlockFilter(ShortWay):
     def _begin(self) -> bool:
         """Look for the next bracket; return whether there is one to be read."""
         scanner = self._scanner
-        visible = self._visible
         if scanner.text[0] == "(" and not self._no_destination and self._behind_marker:
             # The model's own link on a marker that was kept: the marker stays.
             end = min(len(scanner.text), scanner.limit)
@@ -363,10 +362,10 @@ class BlockFilter(ShortWay):
             self._show_lead()
             return False
         if found is _FOUND_MARKER or found is _FOUND_CUT:
-            if self._run < 0 and self._outer_holes:
-                if scanner.stands_at(self._outer_holes[-1][1]):
-                    # The bracket that might follow is read again, and is one.
-                    self._hole, self._run = self._outer_holes.pop()
+            outer = self._outer_holes[-1] if self._outer_holes and self._run < 0 else None
+            if outer is not None and scanner.stands_at(outer[1]):
+                # The bracket that might follow was read again, and is a marker.
+                self._hole, self._run = self._outer_holes.pop()
             if self._run >= 0:
                 follows = scanner.stands_at(self._run)
                 if follows is None:

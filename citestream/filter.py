@@ -91,7 +91,8 @@ class CitationFilter(BlockFilter):
             raise StyleError(
                 f"expected a MarkerStyle, got {style!r}: choose one from citestream.styles"
             )
-        if refusal is not None and not (isinstance(refusal, str) and refusal.strip()):
+        sentence: object = refusal
+        if sentence is not None and not (isinstance(sentence, str) and sentence.strip()):
             raise ValueError(
                 f"expected refusal to be a sentence, or None to look for none, got {refusal!r}"
             )
@@ -226,11 +227,11 @@ class FilteredText:
                 for event in self._filter.feed(chunk):
                     if event.text:
                         yield event.text
-            for event in self._filter.finish():
-                if isinstance(event, Summary):
-                    self.summary = event
-                elif event.text:
-                    yield event.text
+            for last in self._filter.finish():
+                if isinstance(last, Summary):
+                    self.summary = last
+                elif last.text:
+                    yield last.text
         except Exception:
             ended = "error"
             raise

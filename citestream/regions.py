@@ -216,8 +216,7 @@ class Regions:
         self.line_start = False
         self.clear = not (self._openers or self._fence or self._info or self._url)
         self.last = text[-1]
-        if self.depth > self.kept_depth:
-            self.kept_depth = self.depth
+        self.kept_depth = self.depth
 
     def pass_cited(self, text: str) -> None:
         """Go on over prose in the middle of a line, with markers in it and at its end."""
@@ -401,7 +400,7 @@ class Regions:
                 then = self._close_bracket(text, pos, end, known)
             elif char == ":":
                 then = self._colon(text, pos, end, known)
-            elif char == "\n" or char == "\r":
+            elif char in "\r\n":
                 if char == "\r":
                     if pos + 1 == end and not known:
                         return ~pos

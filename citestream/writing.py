@@ -44,7 +44,9 @@ class Writer:
                 f'expected show=None, "verbatim", "none" or a function of a Citation, got {show!r}'
             )
         if not isinstance(replacement, str):
-            raise ValueError(f"expected replacement to be a str, got {type(replacement).__name__}")
+            raise ValueError(  # noqa: TRY004 - options fail alike
+                f"expected replacement to be a str, got {type(replacement).__name__}"
+            )
         if replacement and invalid != "flag":
             raise ValueError(
                 f'expected invalid="flag" with replacement={replacement!r}, got {invalid!r}: '
