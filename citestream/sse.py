@@ -14,6 +14,7 @@ import anyio
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import SendTimeoutError
 
+from citestream.closing import within
 from citestream.events import Citation, Summary, Text
 from citestream.passages import Passage
 from citestream.stream import CitationStream
@@ -47,6 +48,7 @@ SEND_TIMEOUT = 30.0
 
 _DISCONNECTED = "client disconnected"
 _SHUTDOWN = "server shutdown"
+_TOO_SLOW = "client too slow"
 
 # What belongs to the stream and not to a refusal in its place.
 _STREAM_HEADERS = {b"cache-control", b"connection", b"content-type", b"x-accel-buffering"}
@@ -110,6 +112,9 @@ class CitationResponse(EventSourceResponse):
         """The answer; its `passages` can be added to, and its `summary` read afterwards."""
         self.stream.why_cancelled = self._why_cancelled
         self._first_item = first_item
+        # Not that of `EventSourceResponse`, which sets a timer for every event.
+        self._send_timeout = send_timeout
+        self._too_slow = False
         self._disconnected = False
         self._shutdown = anyio.Event()
         super().__init__(
@@ -120,7 +125,6 @@ class CitationResponse(EventSourceResponse):
             ping=ping,
             # One line ending for our events and for the pings between them.
             sep="\n",
-            send_timeout=send_timeout,
             client_close_handler_callable=self._note_disconnect,
             shutdown_event=self._shutdown,
             shutdown_grace_period=shutdown_grace_period,
@@ -130,7 +134,7 @@ class CitationResponse(EventSourceResponse):
         """Send the answer; see `EventSourceResponse`."""
         # HEAD is answered without a body, and so without a look at the source.
         first_item = self._first_item and scope.get("method") != "HEAD"
-        delivery = _Delivery(send, self.stream, self.send_timeout, first_item=first_item)
+        delivery = _Delivery(self._in_time(send), self.stream, first_item=first_item)
         background, self.background = self.background, None
         try:
             await super().__call__(scope, receive, delivery.send)
@@ -144,12 +148,29 @@ class CitationResponse(EventSourceResponse):
         if background is not None:
             await background()
 
+    def _in_time(self, send: Send) -> Send:
+        """Return `send` under the time limit."""
+        seconds = self._send_timeout
+        if seconds is None:
+            return send
+
+        async def send_in_time(message: Message) -> None:
+            try:
+                await within(seconds, send(message))
+            except TimeoutError as error:
+                self._too_slow = True
+                raise SendTimeoutError(f"a client took more than {seconds} seconds") from error
+
+        return send_in_time
+
     async def _note_disconnect(self, _: Message) -> None:
         self._disconnected = True
 
     def _why_cancelled(self) -> str | None:
         if self._disconnected:
             return _DISCONNECTED
+        if self._too_slow:
+            return _TOO_SLOW
         return _SHUTDOWN if self._shutdown.is_set() else None
 
 
@@ -207,14 +228,11 @@ class _Frames:
 class _Delivery:
     """What one response sends, and when."""
 
-    __slots__ = ("_finished", "_first_item", "_open", "_send", "_start", "_stream", "_timeout")
+    __slots__ = ("_finished", "_first_item", "_open", "_send", "_start", "_stream")
 
-    def __init__(
-        self, send: Send, stream: CitationStream, timeout: float | None, *, first_item: bool
-    ) -> None:
+    def __init__(self, send: Send, stream: CitationStream, *, first_item: bool) -> None:
         self._send = send
         self._stream = stream
-        self._timeout = timeout
         self._first_item = first_item
         self._start: Message | None = None
         self._open = False
@@ -223,10 +241,8 @@ class _Delivery:
     async def send(self, message: Message) -> None:
         """Send a message of the response, unless it has been refused."""
         if self._open:
-            if message["more_body"]:
-                await self._send(message)
-            else:
-                await self._finish(message)
+            self._finished = not message["more_body"]
+            await self._send(message)
         elif self._start is None and "status" in message:
             # In the task that iterates, like every later item.
             self._start = message
@@ -243,10 +259,13 @@ class _Delivery:
     async def say_goodbye(self) -> None:
         """End the response that a shutdown cut off, as far as it was begun."""
         summary = self._stream.summary
-        if self._open and not self._finished and summary is not None:
-            frame = _ending(self._stream, summary).encode("ascii")
-            await self._finish(self._body(frame))
-        elif self._start is not None and not self._finished:
+        if self._finished or self._start is None or summary is None:
+            return
+        if self._open:
+            # Any other summary was on its way by itself.
+            ending = _ending(self._stream, summary) if summary.ended == "cancelled" else ""
+            await self._send(self._body(ending.encode("ascii")))
+        else:
             await self._refuse(503, _SHUTDOWN, None)
 
     async def _refuse(self, status: int, reason: str, id_: str | None) -> None:
@@ -261,13 +280,6 @@ class _Delivery:
         ]
         await self._send({**self._start, "status": status, "headers": headers})
         await self._send(self._body(body))
-
-    async def _finish(self, message: Message) -> None:
-        self._finished = True
-        with anyio.move_on_after(self._timeout) as scope:
-            await self._send(message)
-        if scope.cancelled_caught:
-            raise SendTimeoutError
 
     def _body(self, body: bytes) -> Message:
         assert self._start is not None

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import anyio
@@ -23,12 +23,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Scope
 
-from citestream import closing
+from citestream import closing, sse
 from citestream.events import Event, Summary
 from citestream.exceptions import PassageError, SourceError
 from citestream.filter import CitationFilter
 from citestream.passages import Passage, Passages
-from citestream.sse import CITATION, DELTA, ERROR, SUMMARY, CitationResponse
+from citestream.sse import CITATION, DELTA, ERROR, SEND_TIMEOUT, SUMMARY, CitationResponse
 from tests.loops import on_every_loop
 from tests.servers import PATIENCE, Reply, Sent, serving, serving_process, until
 
@@ -716,7 +716,7 @@ def test_t11_reader_who_reads_nothing_does_not_hold_the_model(
         reply.leave(abruptly=True)
     assert model.closings == 1
     assert model.pulled < 150
-    assert ended(model) == [("cancelled", None)]
+    assert ended(model) == [("cancelled", "client too slow")]
     assert any(r.exc_info and r.exc_info[0] is SendTimeoutError for r in caplog.records)
 
 
@@ -733,10 +733,35 @@ async def test_t11_end_of_the_body_is_under_the_time_limit_too() -> None:
         await client.call(CitationResponse(["a"], 1, send_timeout=0.05))
 
 
-def test_send_timeout_is_finite_by_default() -> None:
-    response = CitationResponse([], 1)
-    assert response.send_timeout == 30
-    anyio.run(response.stream.aclose)
+@on_every_loop
+async def test_send_timeout_is_finite_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert SEND_TIMEOUT == 30
+    limits: list[float] = []
+
+    async def within(seconds: float, awaitable: Awaitable[Any]) -> Any:
+        limits.append(seconds)
+        return await awaitable
+
+    monkeypatch.setattr(sse, "within", within)
+    client = InProcess()
+    await client.call(CitationResponse(["a"], 1))
+    assert limits == [30] * len(client.sent)
+
+
+@on_every_loop
+async def test_send_timeout_can_be_turned_off() -> None:
+    class Slow(InProcess):
+        async def send(self, message: Message) -> None:
+            await anyio.sleep(0.02)
+            await super().send(message)
+
+    for timeout, seconds in (None, 0.2), (0.2, 0.2):
+        client = Slow()
+        start = anyio.current_time()
+        await client.call(CitationResponse(["a"] * 20, 1, send_timeout=timeout))
+        # The limit is for one event, not for all of them.
+        assert anyio.current_time() - start > seconds
+        assert client.body.count(b"event: delta\n") == 20
 
 
 @on_every_loop
