@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -19,7 +20,7 @@ from starlette.responses import (
 )
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citestream import Passages
+from citestream import CitationFilter, Passages
 from citestream.events import Summary
 from citestream.exceptions import PassageError, StyleError, UnfilterableResponseError
 from citestream.middleware import (
@@ -28,6 +29,7 @@ from citestream.middleware import (
     PromptPassages,
     attach_passages,
 )
+from citestream.middleware.settings import FilterOptions
 from tests.loops import on_every_loop
 from tests.wire.bodies import chat_chunk, chat_stream, payloads, sse
 
@@ -886,6 +888,12 @@ def test_bad_passages_and_options_are_refused_when_the_middleware_is_made() -> N
         anyio.run(Exchange(CitationMiddleware(answering("x", text="html"))).run)
     with pytest.raises(PassageError):
         anyio.run(Exchange(CitationMiddleware(answering("x", passages=-1))).run)
+
+
+def test_the_options_are_those_of_the_filter() -> None:
+    parameters = list(inspect.signature(CitationFilter).parameters)
+    assert parameters[0] == "passages"
+    assert sorted(FilterOptions.__annotations__) == sorted(parameters[1:])
 
 
 def test_b03_a_style_may_be_given_with_the_passages() -> None:

@@ -5,20 +5,24 @@ It holds settings, and knows neither the formats of bodies nor how one response 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from citestream.exceptions import UnfilterableResponseError
-from citestream.filter import CitationFilter
 from citestream.middleware.responder import Responder
-from citestream.middleware.settings import HOLDER, Holder, OnSummary, Settings, make_passages
+from citestream.middleware.settings import (
+    HOLDER,
+    FilterOptions,
+    Holder,
+    OnSummary,
+    Settings,
+    make_passages,
+)
 from citestream.wire.formats import FORMATS, Format, Formats, TextKind
 from citestream.wire.request import BodyPassages, PromptPassages
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from citestream.styles import MarkerStyle
 
 __all__ = ["BodyPassages", "CitationMiddleware", "PromptPassages", "attach_passages"]
 
@@ -63,14 +67,14 @@ class CitationMiddleware:
         policy: None = None,
         on_summary: OnSummary | None = None,
         surface: str = "middleware",
-        **options: Any,
+        **options: Unpack[FilterOptions],
     ) -> None:
         if format not in FORMATS:
             raise ValueError(f"expected format= among {', '.join(FORMATS)}, got {format!r}")
         _check_kind(text)
         if policy is not None:
             raise ValueError("expected policy=None, got a policy: this version has no gates")
-        CitationFilter((), **options)
+        make_passages((), options)
         if _is_constant(passages):
             # A mistake shows now, and not with the first answer.
             passages = make_passages(passages, options)
@@ -91,9 +95,8 @@ def attach_passages(
     request: HTTPConnection | Scope,
     passages: Any,
     *,
-    style: MarkerStyle | tuple[MarkerStyle, ...] | None = None,
     text: TextKind | None = None,
-    **options: Any,
+    **options: Unpack[FilterOptions],
 ) -> None:
     """Say what was in the prompt of the answer to this request.
 
@@ -101,9 +104,9 @@ def attach_passages(
         request: The request, or its scope.
         passages: What was in the prompt, as for `CitationFilter`. None at all is a
             list as well: then every marker is invented.
-        style: What a marker looks like, if not as the middleware has it.
         text: What the text is, if not as the middleware has it.
-        options: What else `CitationFilter` takes.
+        options: What `CitationFilter` takes beside the passages, such as `style`, where it
+            is to be other than the middleware has it.
 
     Raises:
         UnfilterableResponseError: No `CitationMiddleware` is around this request,
@@ -123,9 +126,7 @@ def attach_passages(
             "attach them in the endpoint, not in the generator of its body"
         )
     _check_kind(text)
-    if style is not None:
-        options["style"] = style
-    holder.options = {**holder.options, **options}
+    holder.options.update(options)
     holder.passages = make_passages(passages, holder.options)
     if text is not None:
         holder.text = text

@@ -14,8 +14,7 @@ import anyio
 
 from citestream.closing import in_time
 from citestream.exceptions import PassageError, UnfilterableResponseError
-from citestream.filter import CitationFilter
-from citestream.middleware.settings import HOLDER, Holder, Settings, make_passages
+from citestream.middleware.settings import HOLDER, Holder, Settings, make_passages, new_filter
 from citestream.record import log_answer
 from citestream.wire.headers import header, headers_of_filtered, is_json, media_type
 from citestream.wire.request import BodyPassages, PromptPassages, asks_for_json
@@ -223,7 +222,7 @@ class Responder:
             self._wire = self._settings.formats.open(
                 media_type(message.get("headers", ())),
                 self._kind(),
-                lambda: CitationFilter(passages, **options),
+                lambda: new_filter(passages, options),
             )
         except UnfilterableResponseError as error:
             # An empty body needs no filter, so the first piece of it decides.

@@ -6,21 +6,45 @@ It does not know how a response is filtered.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from citestream.filter import CitationFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from citestream.events import Summary
     from citestream.passages import Passages
+    from citestream.styles import MarkerStyle
     from citestream.wire.formats import Formats, TextKind
 
-__all__ = ["HOLDER", "Holder", "OnSummary", "Settings", "make_passages"]
+__all__ = [
+    "HOLDER",
+    "FilterOptions",
+    "Holder",
+    "OnSummary",
+    "Settings",
+    "make_passages",
+    "new_filter",
+]
 
 OnSummary: TypeAlias = "Callable[[Summary, Any], Any]"
 """Called with the summary of every answer and the scope of its request, sync or async."""
+
+
+class FilterOptions(TypedDict, total=False):
+    """What `CitationFilter` takes beside the passages, with its words and its defaults."""
+
+    style: MarkerStyle | tuple[MarkerStyle, ...]
+    match: Any
+    invalid: Any
+    replacement: str
+    show: Any
+    renumber: bool
+    prior: Any
+    sentences: Any
+    refusal: str | None
+
 
 HOLDER = "citestream.passages"
 """Where the holder is in the scope."""
@@ -40,7 +64,7 @@ class Settings:
     """Called with each summary and the scope."""
     surface: str
     """What the log calls this door."""
-    options: Mapping[str, Any]
+    options: FilterOptions
     """What the filter of every answer is given."""
 
 
@@ -54,12 +78,19 @@ class Holder:
     __slots__ = ("options", "passages", "started", "text")
 
     def __init__(self, settings: Settings) -> None:
-        self.options = settings.options
+        self.options: FilterOptions = {**settings.options}
         self.text = settings.text
         self.passages: Passages | None = None
         self.started = False
 
 
-def make_passages(passages: Any, options: Mapping[str, Any]) -> Passages:
+def make_passages(passages: Any, options: FilterOptions) -> Passages:
     """Make passages as a filter with these options would, all its checks included."""
-    return CitationFilter(passages, **options).passages
+    return new_filter(passages, options).passages
+
+
+def new_filter(passages: Any, options: FilterOptions) -> CitationFilter:
+    """Make the filter of an answer."""
+    # `style` may be several at once for callers that are written for it.
+    settings: dict[str, Any] = {**options}
+    return CitationFilter(passages, **settings)
