@@ -1,6 +1,6 @@
-"""Waits for what may hang, for a bounded time, and above all for things to close.
+"""Closes what a door owns: out of reach of a cancellation, and for a bounded time.
 
-It does not know what it waits for: a model's stream, a file, a client.
+It does not know what it closes: a model's stream, a file, a generator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-__all__ = ["CLOSE_GRACE", "close_in_time", "in_time", "within"]
+__all__ = ["CLOSE_GRACE", "close_in_time", "in_time"]
 
 # Long enough to hand a connection back or to end a request politely; short
 # enough that a server with a grace period of ten seconds still stops in time.
@@ -57,31 +57,29 @@ async def in_time(awaitable: Awaitable[Any]) -> Any:
         TimeoutError: It took longer, and was cancelled.
     """
     if anyio.current_effective_deadline() == -math.inf:
-        # `within` cannot shield: code that looks whether it is cancelled before
-        # it waits, as locks do, would find that it is. The price: a source that
-        # holds a scope of its own, and is not waited for at this moment, is
-        # closed with an error, which on asyncio comes up again when its task ends.
         with anyio.fail_after(CLOSE_GRACE, shield=True):
             return await awaitable
-    return await within(CLOSE_GRACE, awaitable)
+    return await _step_by_step(awaitable)
 
 
 @types.coroutine
-def within(seconds: float, awaitable: Awaitable[Any]) -> Generator[Any, Any, Any]:
-    """Await something for a limited time, without a cancel scope around its code.
+def _step_by_step(awaitable: Awaitable[Any]) -> Generator[Any, Any, Any]:
+    """Await something under a time limit that is no cancel scope to the awaited code.
 
-    The scope is entered whenever the awaited code is suspended, and left before
-    it goes on. There are two reasons. A source may hold a cancel scope or a
-    task group across its yields and leaves it while it is closed: a scope
-    around the closing would lie inside the source's own, and both would be
-    left in the wrong order, with the caller's. And what does not wait costs
-    next to nothing: a timer for every event of a stream would halve its speed.
+    A source may hold a cancel scope or a task group across its yields, and
+    leaves it while it is closed. A scope around the closing would then lie
+    inside the source's own: both would be left in the wrong order, and with
+    them the caller's. So the scope here is entered when the awaited code is
+    suspended, and left before it goes on.
 
-    Raises:
-        TimeoutError: It took longer, and was cancelled.
+    A shield cannot be had like this: code that looks whether it is cancelled
+    before it waits, as locks do, would find that it is. So in a cancelled task
+    `in_time` uses a plain scope. A source that holds one of its own and is not
+    waited for at that moment is then closed with an error, which on asyncio
+    comes up once more at the end of the task.
     """
     steps = awaitable.__await__()
-    deadline: float | None = None
+    deadline = anyio.current_time() + CLOSE_GRACE
     value: Any = None
     error: BaseException | None = None
     expired = False
@@ -95,8 +93,6 @@ def within(seconds: float, awaitable: Awaitable[Any]) -> Generator[Any, Any, Any
                 raise TimeoutError from None
             raise
         value = error = None
-        if deadline is None:
-            deadline = anyio.current_time() + seconds
         # An exception goes through the scope, which has to see its own
         # cancellation, and then to the awaited code, whatever it is.
         with (

@@ -24,6 +24,7 @@ from citestream.record import log_answer
 from citestream.sources import open_source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -112,7 +113,6 @@ class CitationStream:
         self._error: Exception | None = None
         self._ready: deque[Event] = deque()
         self._pulled = 0
-        self._most: int | None = None
         self._delivered = False
         self._settled = False
 
@@ -130,34 +130,14 @@ class CitationStream:
 
     async def __anext__(self) -> Event:
         ready = self._ready
-        if ready:
-            return ready.popleft()
-        if self.summary is not None:
-            return await self._last()
-        pull, items, feed = self._source.pull, self._items, self._filter.feed
-        try:
-            while self._pulled != self._most:
-                self._pulled += 1
-                if not self._pulled % _ITEMS_PER_TURN:
-                    await anyio.lowlevel.checkpoint()
-                try:
-                    item = await pull()
-                except StopAsyncIteration:
-                    self._complete()
-                    break
-                if events := feed(item if items.plain and type(item) is str else items.read(item)):
-                    if len(events) > 1:
-                        ready.extend(events[1:])
-                    return events[0]
-        except Exception as error:
-            self._fail(error)
-        except GeneratorExit:
-            # Nobody awaits any more, so nothing can be awaited here.
-            raise
-        except BaseException:
-            await self.aclose()
-            raise
-        return await self._last()
+        if not ready:
+            events = await self.batch()
+            if len(events) == 1:
+                return events[0]
+            ready.extend(events)
+            if not ready:
+                raise StopAsyncIteration
+        return ready.popleft()
 
     async def __aenter__(self) -> Self:
         return self
@@ -185,27 +165,45 @@ class CitationStream:
         What comes of it is kept for whoever iterates. Once an item has been
         pulled there is nothing to do.
         """
-        if self._pulled:
-            return
-        self._most = 1
-        try:
-            self._ready.extend(await self.batch())
-        finally:
-            self._most = None
+        if not self._pulled:
+            self._ready.extend(await self.batch(most=1))
 
-    async def batch(self) -> list[Event]:
-        """Return the next event and those that came with it; none after the end.
+    async def batch(self, most: int | None = None) -> Sequence[Event]:
+        """Return the events of the next chunk that gives any; none after the end.
+
+        Args:
+            most: How many items of the whole source to pull at most; then there
+                may be no events though it goes on.
 
         Raises:
             Exception: What the source raised, once, after the summary.
         """
+        if self._ready:
+            return self._take_ready()
+        if self.summary is not None:
+            return await self._last()
+        pull, items, feed = self._source.pull, self._items, self._filter.feed
         try:
-            events = [await self.__anext__()]
-        except StopAsyncIteration:
-            return []
-        events.extend(self._ready)
-        self._ready.clear()
-        return events
+            while self._pulled != most:
+                self._pulled += 1
+                if not self._pulled % _ITEMS_PER_TURN:
+                    await anyio.lowlevel.checkpoint()
+                try:
+                    item = await pull()
+                except StopAsyncIteration:
+                    self._complete()
+                    break
+                if events := feed(item if items.plain and type(item) is str else items.read(item)):
+                    return events
+        except Exception as error:
+            self._fail(error)
+        except GeneratorExit:
+            # Nobody awaits any more, so nothing can be awaited here.
+            raise
+        except BaseException:
+            await self.aclose()
+            raise
+        return self._take_ready() if self._ready else await self._last()
 
     async def aclose(self) -> None:
         """Close the source and drop what is held; the summary is in `summary`."""
@@ -247,20 +245,23 @@ class CitationStream:
         self._ready.extend(events)
         self.summary = summary
 
-    async def _last(self) -> Event:
-        """Return what comes out after the last chunk."""
-        if self._ready:
-            return self._ready.popleft()
+    def _take_ready(self) -> list[Event]:
+        events = list(self._ready)
+        self._ready.clear()
+        return events
+
+    async def _last(self) -> Sequence[Event]:
+        """Return what comes after the last text: the summary, and then nothing."""
         # Without a summary the answer goes on: `start` wanted its first item alone.
         if self.summary is not None and not self._delivered:
             self._delivered = True
             # Before the summary and not after: many readers stop at it.
             await self._settle(self.summary)
-            return self.summary
+            return (self.summary,)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        raise StopAsyncIteration
+        return ()
 
     async def _settle(self, summary: Summary) -> None:
         if self._settled:

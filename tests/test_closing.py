@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -13,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 from citestream import closing
-from citestream.closing import close_in_time, in_time, within
+from citestream.closing import close_in_time, in_time
 from tests.loops import on_every_loop
 
 # Shorter than the real one, so that a test can wait for it; far longer than
@@ -113,24 +112,6 @@ async def test_cancelled_task_still_closes_to_the_end() -> None:
         assert log == [0, 1, 2]
         await anyio.lowlevel.checkpoint()  # the cancellation was put off, not lost
     assert scope.cancelled_caught
-
-
-@on_every_loop
-async def test_what_does_not_wait_is_under_no_time_limit() -> None:
-    """And so costs no timer."""
-
-    async def at_once() -> float:
-        return anyio.current_effective_deadline()
-
-    async def later() -> float:
-        await anyio.lowlevel.checkpoint()
-        return anyio.current_effective_deadline()
-
-    assert await within(5, at_once()) == math.inf
-    assert await within(5, later()) == math.inf
-    assert await within(0, at_once()) == math.inf
-    with pytest.raises(TimeoutError):
-        await within(0, anyio.sleep(5))
 
 
 @pytest.mark.asyncio
