@@ -206,8 +206,8 @@ def test_line_separator_inside_a_string_does_not_end_the_line() -> None:
 def test_bad_usage_is_said_in_a_sentence(text: str, arguments: list[str], message: str) -> None:
     result = check(text, *arguments)
     assert result.exit_code == 2
-    assert message in " ".join(result.stderr.split())
-    assert "Traceback" not in result.stderr
+    assert message in " ".join(result.output.split())
+    assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize("which", ["answers", "passages"])
@@ -218,13 +218,13 @@ def test_file_that_is_no_utf_8_is_said_in_a_sentence(tmp_path: Path, which: str)
     files = [bad, "1"] if which == "answers" else [good, bad]
     result = CliRunner().invoke(cli, ["check", str(files[0]), "--passages", str(files[1])])
     assert result.exit_code == 2
-    assert "UTF-8" in result.stderr
+    assert "UTF-8" in result.output
 
 
 def test_missing_file_is_said_in_a_sentence() -> None:
     result = CliRunner().invoke(cli, ["check", "nowhere", "--passages", "1"])
     assert result.exit_code == 2
-    assert "nowhere: No such file or directory" in result.stderr
+    assert "nowhere: No such file or directory" in result.output
 
 
 def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
