@@ -16,6 +16,7 @@ from citestream.refusal import RefusalFinder
 from citestream.regions import Place, Regions
 from citestream.scanner import Found, Scanner
 from citestream.short import MAY_LEAD, ShortWay
+from citestream.styles import NUMERIC
 from citestream.visible import MOST_LOOSE, Behind, Visible
 
 if TYPE_CHECKING:
@@ -61,14 +62,18 @@ _STAGE_SURROUNDINGS = _Stage.SURROUNDINGS
 _STAGE_MEET = _Stage.MEET
 
 
+_AT_REST = Scanner(NUMERIC)
+_NO_EVENTS: list[Text | Citation] = []
+
+
 class BlockFilter(ShortWay):
     """Filters one text block of an answer, under a score that several may share."""
 
     __slots__ = (
         "_finished",
         "_hole",
-        "_idle",
         "_judged",
+        "_loose",
         "_marks",
         "_no_destination",
         "_outer_holes",
@@ -76,6 +81,7 @@ class BlockFilter(ShortWay):
         "_run",
         "_scanner",
         "_stage",
+        "_style",
         "_writer",
     )
 
@@ -86,10 +92,11 @@ class BlockFilter(ShortWay):
         super().__init__(tally, style, Visible(Regions(finder)), plain=writer.plain)
         self._writer = writer
         self._refusal = refusal
-        self._scanner = Scanner(style)
+        self._style = style
+        # There is one while something is undecided, and another one next time.
+        self._scanner = _AT_REST
+        self._loose = self._visible.loose
         self._finished = False
-        # Whether text without brackets can go out as it is.
-        self._idle = True
         # A marker was removed from the held text at this place, and what goes
         # with it is not yet decided; -1 when there is no such hole.
         self._hole = -1
@@ -99,12 +106,12 @@ class BlockFilter(ShortWay):
         self._run = -1
         # Holes before brackets that have another hole inside them, and where
         # those brackets stand, which may yet be the next markers of a run.
-        self._outer_holes: list[tuple[int, int]] = []
+        self._outer_holes: tuple[tuple[int, int], ...] = ()
         self._no_destination = False  # is it known that no destination follows?
         # A marker that was checked, while it is not known what belongs to it.
         self._judged: _Judged | None = None
         # Removed markers that are not reported yet, each with its place.
-        self._marks: list[tuple[int, Citation]] = []
+        self._marks: tuple[tuple[int, Citation], ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -135,19 +142,27 @@ class BlockFilter(ShortWay):
             if (
                 self._idle
                 and self._opener not in chunk
-                and chunk[-1] not in MAY_LEAD
                 and (chunk.isascii() or self._other_opener.search(chunk) is None)
             ):
-                if self._waiting:
-                    chunk = self._waiting + chunk
-                    self._waiting = ""
-                visible = self._visible
-                loose = visible.loose
-                if len(loose) > MOST_LOOSE:
-                    visible.settle()
-                    loose = ""
-                visible.loose = loose + chunk
-                return [Text(chunk)]
+                last = chunk[-1]
+                if last not in MAY_LEAD:
+                    if self._waiting:
+                        chunk = self._waiting + chunk
+                        self._waiting = ""
+                    loose = self._loose
+                    if len(loose) >= MOST_LOOSE:
+                        self._visible.settle()
+                    loose.append(chunk)
+                    return [Text(chunk)]
+                if last == " " and chunk[-2:-1] not in MAY_LEAD and self._visible.goes_on(chunk):
+                    chunk = self._waiting + chunk[:-1]
+                    self._waiting = " "
+                    self._loose.append(chunk)
+                    return [Text(chunk)]
+            elif self._resting and self._quick is not None:
+                events = self._take_quick(self._quick, chunk)
+                if events is not None:
+                    return events
         except (TypeError, AttributeError, IndexError):
             pass  # it is empty or no str; `_feed` knows what to say
         return self._feed(chunk)
@@ -159,14 +174,16 @@ class BlockFilter(ShortWay):
             FinishedError: It was already called.
         """
         self._check_open()
-        self._scanner.final = True
-        self._scanner.text += self._waiting
-        self._waiting = ""
-        self._go()
-        self._show(len(self._scanner.text))
-        self._flush()
+        self._events = events = []
+        if self._waiting or not self._resting:
+            self._wake(self._waiting)
+            self._waiting = ""
+            self._scanner.final = True
+            self._go()
+            self._show(len(self._scanner.text))
+            self._flush()
+        self._events = _NO_EVENTS
         self._end()
-        events, self._events = self._events, []
         return events
 
     def discard(self) -> None:
@@ -184,7 +201,8 @@ class BlockFilter(ShortWay):
         finder = self._visible.finish().finder
         if isinstance(finder, RefusalFinder) and finder.found:
             self._tally.refused = True
-        self._scanner.text = self._waiting = ""
+        self._scanner = _AT_REST
+        self._waiting = ""
 
     def _check_open(self) -> None:
         if self._finished:
@@ -199,23 +217,23 @@ class BlockFilter(ShortWay):
                 "decode bytes first, with an incremental decoder"
             )
         self._check_open()
+        self._events = events = []
         if len(chunk) <= _PIECE:
             self._take(chunk)
         else:
             for line in chunk.splitlines(keepends=True):
                 for start in range(0, len(line), _PIECE):
                     self._take(line[start : start + _PIECE])
-        events, self._events = self._events, []
+        self._events = _NO_EVENTS
         return events
 
     def _take(self, text: str) -> None:
         """Filter the next piece of the answer."""
-        scanner = self._scanner
         if self._resting:
             text = self._rest(self._waiting + text)
             self._waiting = ""
         while not self._resting:
-            scanner.text += text
+            self._wake(text)
             again = self._go()
             if self._marks:
                 self._show(0)
@@ -223,13 +241,19 @@ class BlockFilter(ShortWay):
             if not self._can_rest():
                 self._idle = self._plain()
                 return
-            text, scanner.text = scanner.text, ""
-            scanner.searched = 0
+            text = self._scanner.text
+            self._scanner = _AT_REST
             self._resting = True
             if again:
                 text = self._rest(text)
         self._waiting = text
         self._idle = self._visible.behind is _BEHIND_TEXT and self._opener not in text
+
+    def _wake(self, text: str) -> None:
+        """Give the scanner text to go over."""
+        if self._scanner is _AT_REST:
+            self._scanner = Scanner(self._style)
+        self._scanner.text += text
 
     def _plain(self) -> bool:
         """Return whether text without brackets can go out as it is."""
@@ -365,7 +389,8 @@ class BlockFilter(ShortWay):
             outer = self._outer_holes[-1] if self._outer_holes and self._run < 0 else None
             if outer is not None and scanner.stands_at(outer[1]):
                 # The bracket that might follow was read again, and is a marker.
-                self._hole, self._run = self._outer_holes.pop()
+                self._hole, self._run = outer
+                self._outer_holes = self._outer_holes[:-1]
             if self._run >= 0:
                 follows = scanner.stands_at(self._run)
                 if follows is None:
@@ -374,7 +399,7 @@ class BlockFilter(ShortWay):
                     scanner.take_before(self._hole, self._run)
                 else:
                     # It stands inside the bracket that might follow.
-                    self._outer_holes.append((self._hole, self._run))
+                    self._outer_holes += ((self._hole, self._run),)
                     self._hole = -1
                 self._run = -1
             if found is _FOUND_CUT:
@@ -391,7 +416,7 @@ class BlockFilter(ShortWay):
             return True
         scanner.give_up()
         if self._run >= 0:
-            self._outer_holes.append((self._hole, self._run))
+            self._outer_holes += ((self._hole, self._run),)
             self._run = -1
         if self._outer_holes:
             self._close_outer_holes()
@@ -420,7 +445,8 @@ class BlockFilter(ShortWay):
         scanner = self._scanner
         size = len(scanner.text)
         while self._outer_holes:
-            self._hole, _ = self._outer_holes.pop()
+            self._hole, _ = self._outer_holes[-1]
+            self._outer_holes = self._outer_holes[:-1]
             self._stage = _STAGE_SURROUNDINGS
             self._mend()
         scanner.searched = 0
@@ -484,7 +510,7 @@ class BlockFilter(ShortWay):
         self._hole = -1
         self._no_destination = False
         # Those removed from inside the marker come before it.
-        self._marks = [(min(place, start), inner) for place, inner in self._marks]
+        self._marks = tuple([(min(place, start), inner) for place, inner in self._marks])
         shrunk = self._close_outer_holes()
         start -= shrunk
         end -= shrunk
@@ -506,7 +532,7 @@ class BlockFilter(ShortWay):
         self._stage = _STAGE_RUN
         self._cut(start, end)
         if citation is not None:
-            self._marks.append((start, citation))
+            self._marks += ((start, citation),)
         if self._behind_marker and not scanner.open:
             # Behind a kept marker the separator goes with the removed one.
             found, _ = separator(scanner.text, 0, start)
@@ -581,7 +607,7 @@ class BlockFilter(ShortWay):
             return place - (end - start) if place >= end else min(place, start)
 
         self._hole = moved(self._hole)
-        self._marks = [(moved(place), citation) for place, citation in self._marks]
+        self._marks = tuple([(moved(place), citation) for place, citation in self._marks])
 
     # Showing
 
@@ -591,7 +617,8 @@ class BlockFilter(ShortWay):
         visible = self._visible
         pos = 0
         while self._marks and self._marks[0][0] <= count:
-            place, citation = self._marks.pop(0)
+            place, citation = self._marks[0]
+            self._marks = self._marks[1:]
             visible.show(scanner.text[pos:place])
             self._flush()
             citation.start = citation.end = visible.offset
@@ -601,14 +628,13 @@ class BlockFilter(ShortWay):
         scanner.drop(count)
         if self._hole >= 0:
             self._hole -= count
-        self._marks = [(place - count, citation) for place, citation in self._marks]
+        self._marks = tuple([(place - count, citation) for place, citation in self._marks])
 
     def _flush(self) -> None:
         """Make an event of the text shown."""
-        parts = self._visible.parts
-        if parts:
-            self._events.append(Text(parts[0] if len(parts) == 1 else "".join(parts)))
-            parts.clear()
+        if self._visible.parts:
+            self._events.append(Text(self._visible.parts))
+            self._visible.parts = ""
 
 
 class _Judged:

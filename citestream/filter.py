@@ -96,7 +96,7 @@ class CitationFilter(BlockFilter):
             raise ValueError(
                 f"expected refusal to be a sentence, or None to look for none, got {refusal!r}"
             )
-        writer = Writer(invalid, replacement, show, renumber)
+        writer = _writer(invalid, replacement, show, renumber)
         known = Passages.of(passages)
         known.check_style(style)
         self._style = style
@@ -135,6 +135,16 @@ class CitationFilter(BlockFilter):
         """
         super().discard()
         return self._tally.summary(ended, reason)
+
+
+_PLAIN_WRITER = Writer("drop", "", None, renumber=False)
+
+
+def _writer(invalid: Invalid, replacement: str, show: Show, renumber: bool) -> Writer:
+    # Most filters have no options, and a process has thousands of filters.
+    if invalid == "drop" and not replacement and show is None and not renumber:
+        return _PLAIN_WRITER
+    return Writer(invalid, replacement, show, renumber)
 
 
 def _check_option(name: str, value: object, allowed: object) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["RefusalFinder", "fold"]
 
@@ -37,13 +38,18 @@ def fold(text: str) -> str:
     return "".join(text.casefold().split())
 
 
+@lru_cache(maxsize=64)
+def _needle(refusal: str) -> str:
+    return fold(refusal)
+
+
 class RefusalFinder:
     """Searches pieces of text for the refusal, across their borders."""
 
     __slots__ = ("_fresh", "_needle", "_recent", "_seen")
 
     def __init__(self, refusal: str) -> None:
-        self._needle = fold(refusal)
+        self._needle = _needle(refusal)
         self._recent = ""  # folded
         self._fresh = ""  # not yet searched
         self._seen = False
@@ -72,19 +78,17 @@ class RefusalFinder:
 
     def _search(self) -> None:
         text, self._fresh = self._fresh, ""
-        keep = len(self._needle) - 1
-        if len(text) > 4 * keep and "'" in self._needle and not _has_apostrophe(text):
-            # Folding costs ten times a search. A needle with an apostrophe can
-            # only lie across a border of a text that has none.
-            tail = fold(text[-2 * keep :])
-            head = fold(text[: 2 * keep]) if "'" in self._recent else tail
-            if len(head) >= keep <= len(tail):
-                self._seen |= head is not tail and self._needle in self._recent + head
-                self._recent = tail[-keep:]
+        before = self._needle.find("'")
+        if before >= 0 and "'" not in self._recent and not _has_apostrophe(text):
+            # Folding costs ten times a search. A needle with an apostrophe has
+            # yet to come, or has come as far as to there.
+            end = fold(text[-8 * before - 8 :])
+            if len(end) >= before:
+                self._recent = end
                 return
         text = self._recent + fold(text)
         self._seen |= self._needle in text
-        self._recent = text[-keep:] if keep else ""
+        self._recent = text[1 - len(self._needle) :]
 
 
 def _has_apostrophe(text: str) -> bool:

@@ -14,6 +14,8 @@ from citestream.mending import separator
 from citestream.visible import Behind, Visible
 
 if TYPE_CHECKING:
+    import re
+
     from citestream.styles import MarkerStyle
     from citestream.tally import Tally
 
@@ -21,6 +23,9 @@ __all__ = ["MAY_LEAD", "ShortWay"]
 
 MAY_LEAD = " (*_!"
 """What a chunk may end in that might go with a marker in the next one."""
+
+# Characters of a chunk that is matched as a whole; a longer one is searched.
+_MOST_QUICK = 32
 
 # Looking a member up on its class costs as much as a call in CPython 3.11.
 _BEHIND_TEXT = Behind.TEXT
@@ -32,8 +37,10 @@ class ShortWay:
     __slots__ = (
         "_common",
         "_events",
+        "_idle",
         "_opener",
         "_other_opener",
+        "_quick",
         "_resting",
         "_tally",
         "_visible",
@@ -43,13 +50,64 @@ class ShortWay:
     def __init__(self, tally: Tally, style: MarkerStyle, visible: Visible, *, plain: bool) -> None:
         self._tally = tally
         self._visible = visible
-        self._events: list[Text | Citation] = []
+        # What comes out of the chunk that is being fed.
+        self._events: list[Text | Citation]
         # Whether nothing is undecided, and the text that waits all the same.
         self._resting = True
         self._waiting = ""
+        # Whether text without brackets can go out as it is.
+        self._idle = True
         self._opener = style.open[0]
         self._other_opener = style.other_opener
         self._common = style.common if plain else None
+        self._quick = style.quick if plain else None
+
+    def _take_quick(self, quick: re.Pattern[str], chunk: str) -> list[Text | Citation] | None:
+        """Filter a small chunk in which a common marker begins, goes on or ends.
+
+        Returns:
+            What comes out, or `None` when this is not the way.
+        """
+        visible = self._visible
+        if len(chunk) > _MOST_QUICK or visible.behind is not _BEHIND_TEXT:
+            return None
+        text = self._waiting + chunk
+        match = quick.fullmatch(text)
+        if match is None:
+            return None
+        if visible.loose:
+            visible.settle()
+        if not visible.regions.clear:
+            return None
+        before, space, number, closed, after = match.groups()
+        if not closed:
+            self._idle = False
+            if not before:
+                self._waiting = text
+                return []
+            self._waiting = text[len(before) :]
+            visible.loose.append(before)
+            return [Text(before)]
+        label = int(number)
+        passages = self._tally.keep(label)
+        if passages is None:
+            return None
+        self._waiting = ""
+        before += space
+        start = visible.offset + len(before)
+        end = match.end(4)
+        raw = text[len(before) : end]
+        citation = Citation(raw, (label,), (), raw, passages, start, start + len(raw))
+        visible.note_cited(text[:end])
+        events: list[Text | Citation] = [Text(before), citation] if before else [citation]
+        if after:
+            visible.behind = _BEHIND_TEXT
+            visible.loose.append(after)
+            self._idle = True
+            events.append(Text(after))
+        else:
+            self._idle = False
+        return events
 
     def _rest(self, text: str) -> str:
         """Filter text while nothing is undecided, as long as only common markers come.

@@ -165,6 +165,24 @@ class MarkerStyle:
         return re.compile(rf"\[(?:([1-9][0-9]{{0,{self.digits_most - 1}}})(?:(\])|\Z)|\Z)")
 
     @cached_property
+    def quick(self) -> re.Pattern[str] | None:
+        """A small chunk of calm prose in which one marker of the common form has begun or ended.
+
+        Its groups are the text before, the space before, the label, the
+        bracket that closes it, and the text after, none of which needs a
+        second look.
+        """
+        if self.prose_from is not None:
+            return None
+        calm = re.escape("".join(self.pairs)) + r"\n\r`$\\:"
+        end = rf"[^{calm} (*_!]"
+        return re.compile(
+            rf"((?:[^{calm}]*{end})?)( ?)\["
+            rf"(?:([1-9][0-9]{{0,{self.digits_most - 1}}})"
+            rf"(?:(\])((?:[^{calm} ,;&(](?:[^{calm}]*{end})?(?<![(*_!]))?))?)?"
+        )
+
+    @cached_property
     def other_opener(self) -> re.Pattern[str]:
         """Finds characters that a marker can begin with, but for the canonical one."""
         return re.compile(f"[{re.escape(''.join(self.pairs).replace(self.open, ''))}]")

@@ -16,11 +16,14 @@ from citestream.grammar import DEAD, State
 if TYPE_CHECKING:
     from citestream.regions import Regions
 
-__all__ = ["Behind", "Visible"]
+__all__ = ["MOST_LOOSE", "Behind", "Visible"]
 
-# Characters shown before the regions are brought up to date: piece by piece it
-# costs more than it is worth, and at the end it would keep the answer in memory.
-MOST_LOOSE = 256
+MOST_LOOSE = 16
+"""Pieces shown before the regions are brought up to date.
+
+Piece by piece it costs more than it is worth, and at the end it would keep the
+answer in memory.
+"""
 
 # Without one of these, prose in the middle of a line stays just that.
 _SPECIAL = ("\n", "`", "$", "\\", "://", "\r")
@@ -52,15 +55,14 @@ _BEHIND_TEXT = Behind.TEXT
 class Visible:
     """The end of the visible text, and the regions it is in."""
 
-    __slots__ = ("_checked", "_gone", "_regions", "behind", "loose", "parts", "spilled")
+    __slots__ = ("_gone", "_regions", "behind", "loose", "parts", "spilled")
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
-        self._gone = 0  # how much of the visible text the regions went over, and marks are not
-        self._checked = 0  # how much of the loose text is known to be calm
-        self.loose = ""
+        self._gone = 0  # how much of the visible text the regions went over
+        self.loose: list[str] = []
         """Text shown that the regions did not go over yet."""
-        self.parts: list[str] = []
+        self.parts = ""
         """Text shown since an event was last made of it."""
         self.behind = _BEHIND_TEXT
         self.spilled: State | None = None
@@ -79,22 +81,22 @@ class Visible:
 
     def settle(self) -> None:
         """Bring the regions up to date."""
-        loose, self.loose = self.loose, ""
+        loose = "".join(self.loose)
+        self.loose.clear()
         self._gone += len(loose)
-        self._checked = 0
         self._regions.advance(loose)
 
     @property
     def offset(self) -> int:
         """How many characters were shown."""
-        return self._gone + len(self.loose)
+        return self._gone + sum(map(len, self.loose))
 
     @property
     def last(self) -> str:
         """The last character shown; before the first one a line feed."""
         if self.behind is _BEHIND_MARKER or self.behind is _BEHIND_LINE_MARKER:
             return "]"
-        return self.loose[-1] if self.loose else self._regions.end
+        return self.loose[-1][-1] if self.loose else self._regions.end
 
     @property
     def plain(self) -> bool:
@@ -104,7 +106,7 @@ class Visible:
     @property
     def resting(self) -> bool:
         """Whether nothing speaks against a marker or text next, but perhaps a marker before."""
-        if self._regions.depth or "[" in self.loose:
+        if self.loose:
             self.settle()
         return (
             (self.behind is _BEHIND_TEXT or self.behind is _BEHIND_MARKER)
@@ -114,12 +116,8 @@ class Visible:
 
     def prose_until(self, text: str) -> int:
         """Return how far along `text`, shown next, this is prose in the middle of a line."""
-        loose = self.loose
-        if len(loose) != self._checked:
-            if not self._regions.clear or loose[-1] in ":/" or _has_special(loose):
-                self.settle()
-            else:
-                self._checked = len(loose)
+        if self.loose:
+            self.settle()
         if not self._regions.clear:
             return 0
         end = len(text)
@@ -136,23 +134,24 @@ class Visible:
         """Return whether the line goes on over `text`, shown next, outside fenced code."""
         if "\n" in text or "\r" in text:
             return False
-        if self._regions.clear and not ("\n" in self.loose or "\r" in self.loose):
-            return True
         regions = self.regions
-        return regions.opened and not regions.line_start and not regions.in_fence
+        return regions.clear or (
+            regions.opened and not regions.line_start and not regions.in_fence
+        )
 
     def finish(self) -> Regions:
         """Go on over the end of the answer, and return the regions there."""
-        self._regions.finish(self.loose)
-        self._gone += len(self.loose)
-        self.loose = ""
+        loose = "".join(self.loose)
+        self.loose.clear()
+        self._gone += len(loose)
+        self._regions.finish(loose)
         return self._regions
 
     def note(self, text: str) -> None:
         """Take note of text that the reader got."""
-        if len(self.loose) > MOST_LOOSE:
+        if len(self.loose) >= MOST_LOOSE:
             self.settle()
-        self.loose += text
+        self.loose.append(text)
 
     def note_cited(self, text: str) -> None:
         """Take note of calm prose that ends in a kept marker, and may hold others."""
@@ -175,7 +174,7 @@ class Visible:
             kept_depth = self._regions.kept_depth and self.regions.settled().kept_depth
             if kept_depth and "]" in text:
                 end = text.index("]") or 1
-            self.parts.append(text[:end])
+            self.parts += text[:end]
             self.note(text[:end])
             if kept_depth and text[0] == "]" and self.regions.settled().kept_depth < kept_depth:
                 self.behind = _BEHIND_BRACKET
@@ -207,11 +206,3 @@ class Visible:
                 state = then
         self.spilled = state
         return "".join(shown)
-
-
-def _has_special(text: str) -> bool:
-    # A generator inside `any()` would cost three times as much.
-    for special in _SPECIAL:  # noqa: SIM110
-        if special in text:
-            return True
-    return False
