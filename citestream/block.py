@@ -154,7 +154,12 @@ class BlockFilter(ShortWay):
                         self._visible.settle()
                     loose.append(chunk)
                     return [Text(chunk)]
-                if last == " " and chunk[-2:-1] not in MAY_LEAD and self._visible.goes_on(chunk):
+                if (
+                    last == " "
+                    and self._resting
+                    and chunk[-2:-1] not in MAY_LEAD
+                    and self._visible.goes_on(chunk)
+                ):
                     chunk = self._waiting + chunk[:-1]
                     self._waiting = " "
                     self._loose.append(chunk)
