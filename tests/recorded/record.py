@@ -278,10 +278,10 @@ KINDS = {
     "invented": 20,
     "valid": 7,
     "uncited": 3,
-    "refusal": 2,
+    "refusal": 1,
     "stray": 3,
     "markdown": 3,
-    "several": 2,
+    "several": 1,
 }
 
 # After so many answers it makes do with what it has, and says what is missing.
