@@ -75,7 +75,6 @@ class BlockFilter(ShortWay):
         "_judged",
         "_loose",
         "_marks",
-        "_no_destination",
         "_outer_holes",
         "_refusal",
         "_run",
@@ -107,7 +106,6 @@ class BlockFilter(ShortWay):
         # Holes before brackets that have another hole inside them, and where
         # those brackets stand, which may yet be the next markers of a run.
         self._outer_holes: tuple[tuple[int, int], ...] = ()
-        self._no_destination = False  # is it known that no destination follows?
         # A marker that was checked, while it is not known what belongs to it.
         self._judged: _Judged | None = None
         # Removed markers that are not reported yet, each with its place.
@@ -307,7 +305,7 @@ class BlockFilter(ShortWay):
     def _begin(self) -> bool:
         """Look for the next bracket; return whether there is one to be read."""
         scanner = self._scanner
-        if scanner.text[0] == "(" and not self._no_destination and self._behind_marker:
+        if scanner.text[0] == "(" and self._behind_marker:
             # The model's own link on a marker that was kept: the marker stays.
             end = min(len(scanner.text), scanner.limit)
             found, more = destination(scanner.text, 0, end)
@@ -316,7 +314,7 @@ class BlockFilter(ShortWay):
                 return True
             if more and scanner.peek(end) is None:
                 return False
-            self._no_destination = True
+            self._visible.show(" ")
         at = scanner.find()
         if at < 0:
             self._show(self._certain(len(scanner.text)))
@@ -402,6 +400,7 @@ class BlockFilter(ShortWay):
                     return False
                 if follows:
                     scanner.take_before(self._hole, self._run)
+                    self._move_marks(self._hole, self._run)
                 else:
                     # It stands inside the bracket that might follow.
                     self._outer_holes += ((self._hole, self._run),)
@@ -513,7 +512,6 @@ class BlockFilter(ShortWay):
         visible = self._visible
         scanner.give_up()
         self._hole = -1
-        self._no_destination = False
         # Those removed from inside the marker come before it.
         self._marks = tuple([(min(place, start), inner) for place, inner in self._marks])
         shrunk = self._close_outer_holes()
@@ -521,7 +519,7 @@ class BlockFilter(ShortWay):
         end -= shrunk
         self._show(start)
         if visible.behind is _BEHIND_BRACKET:
-            visible.show(" ")
+            self._visible.show(" ")
         self._flush()
         citation.start = visible.offset
         visible.cite(citation.text)
@@ -607,12 +605,13 @@ class BlockFilter(ShortWay):
     def _cut(self, start: int, end: int) -> None:
         """Remove a piece of the held text, and keep the places in it right."""
         self._scanner.cut(start, end)
+        self._hole = _moved(self._hole, start, end)
+        self._move_marks(start, end)
 
-        def moved(place: int) -> int:
-            return place - (end - start) if place >= end else min(place, start)
-
-        self._hole = moved(self._hole)
-        self._marks = tuple([(moved(place), citation) for place, citation in self._marks])
+    def _move_marks(self, start: int, end: int) -> None:
+        self._marks = tuple(
+            [(_moved(place, start, end), citation) for place, citation in self._marks]
+        )
 
     # Showing
 
@@ -676,3 +675,8 @@ class _Judged:
         self.end = end
         self.start -= image
         self.linked = True
+
+
+def _moved(place: int, start: int, end: int) -> int:
+    """Return where a place is once the text from `start` to `end` is gone."""
+    return place - (end - start) if place >= end else min(place, start)

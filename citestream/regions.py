@@ -118,6 +118,7 @@ class Regions:
         "_fence",
         "_heading",
         "_info",
+        "_info_text",
         "_opened",
         "_openers",
         "_paragraph",
@@ -155,7 +156,9 @@ class Regions:
         self._heading = False
         self._doubt = False  # does the rest of the paragraph count as prose?
         self._fence = ""  # the run that opened it, "" outside
-        self._info: _Opener | None = None  # backticks whose line may yet open a fence
+        # Backticks whose line may yet open a fence, and the text behind them.
+        self._info: _Opener | None = None
+        self._info_text = ""
         self._containers: tuple[int, ...] = ()
         self._openers: tuple[_Opener, ...] = ()
         self._url = False
@@ -249,10 +252,10 @@ class Regions:
             return _VERDICT_CLOSED if self._info else _VERDICT_FAILED
         return self._verdict
 
-    def stop_watching(self) -> None:
-        """Go on behind the region as if nobody had looked ahead."""
-        self._watched = None
-        self._verdict = _VERDICT_OPEN
+    @property
+    def doubted(self) -> bool:
+        """Whether the watched opener failed since the paragraph is in doubt."""
+        return self._doubt and self._verdict is _VERDICT_FAILED
 
     def without_first_opener(self, follower: str) -> Regions:
         """Return the state in which the first pending opener is text."""
@@ -371,9 +374,15 @@ class Regions:
         while pos < end:
             if self._info:
                 match = _INFO_END.search(text, pos, end)
+                self._info_text += text[pos : match.start() if match else end]
+                if len(self._info_text) > MOST_UNDECIDED:
+                    self._not_a_fence()
+                    self._be_in_doubt()
                 if match is None:
                     return end
                 pos = match.start()
+                if self._info is None:
+                    continue
                 if text[pos] == "`":
                     self._not_a_fence()
                     continue
@@ -555,11 +564,14 @@ class Regions:
         self._doubt = True
 
     def _not_a_fence(self) -> None:
-        """Read the backticks that began the line as inline code."""
+        """Read the backticks that began the line, and the text behind them, as inline."""
         info, self._info = self._info, None
+        text, self._info_text = self._info_text, ""
         self._paragraph = True
         if info is not None and not self._close(info.closer):
             self._openers = (*self._openers, info)
+            self.last = "`"
+            self._inline(text + "`", 0, len(text), known=True)
 
     # Lines
 
@@ -581,6 +593,7 @@ class Regions:
     def _begin_fence(self, info: _Opener) -> None:
         """Read the backticks that began the line, now at its end, as a fence."""
         self._info = None
+        self._info_text = ""
         if info is self._watched:
             self._verdict = _VERDICT_CLOSED
         if info.finder is not None:

@@ -370,6 +370,10 @@ class Scanner:
                     self.end = len(self.text)
                     self.give_up()
                     return _FOUND_REGION
+            if self._ahead.doubted:
+                self.in_doubt = True
+                self._regions = None
+                break
             # The opener was text. Perhaps another one is pending.
             self.failed += 1
             self._ahead = None
