@@ -24,6 +24,9 @@ __all__ = ["MAY_LEAD", "ShortWay"]
 MAY_LEAD = " (*_!"
 """What a chunk may end in that might go with a marker in the next one."""
 
+# What a separator of a run begins with behind its space, and a destination.
+_MAY_SEPARATE = " ,;&ao("
+
 # Characters of a chunk that is matched as a whole; a longer one is searched.
 _MOST_QUICK = 32
 
@@ -69,8 +72,10 @@ class ShortWay:
             What comes out, or `None` when this is not the way.
         """
         visible = self._visible
-        if len(chunk) > _MOST_QUICK or visible.behind is not _BEHIND_TEXT:
+        if len(chunk) > _MOST_QUICK:
             return None
+        if visible.behind is not _BEHIND_TEXT:
+            return None if self._waiting else self._take_after_marker(chunk)
         text = self._waiting + chunk
         match = quick.fullmatch(text)
         if match is None:
@@ -108,6 +113,21 @@ class ShortWay:
         else:
             self._idle = False
         return events
+
+    def _take_after_marker(self, chunk: str) -> list[Text | Citation] | None:
+        """Filter a small chunk of plain text right behind a kept marker, as `_take_quick` does."""
+        first = chunk[1] if chunk[0] == " " and len(chunk) > 1 else chunk[0]
+        if (
+            first in _MAY_SEPARATE
+            or chunk[-1] in MAY_LEAD
+            or self._opener in chunk
+            or not chunk.isascii()
+        ):
+            return None
+        self._visible.behind = _BEHIND_TEXT
+        self._visible.loose.append(chunk)
+        self._idle = True
+        return [Text(chunk)]
 
     def _rest(self, text: str) -> str:
         """Filter text while nothing is undecided, as long as only common markers come.
