@@ -189,6 +189,11 @@ class MarkerStyle:
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""
+        if raw.isascii() and raw[1:-1].isdigit() and len(raw) - 2 <= self.digits_most:
+            number = int(raw[1:-1])
+            if self.prose_from is not None and number >= self.prose_from:
+                return None
+            return Reading((number,), 0, self.strict and raw != self.write((number,)), self)
         text = _strip_invisible.sub("", raw)[1:-1]
         match = _numbered.match(text)
         if match is None:  # pragma: no cover - the grammar has found a number
@@ -223,6 +228,8 @@ class MarkerStyle:
 
         The grammar does not compare numbers, and a reversed range is prose.
         """
+        if raw.isascii() and "-" not in raw:
+            return True
         text = _strip_invisible.sub("", raw)[1:]
         match = _numbered.match(text)
         if match is None:
