@@ -159,8 +159,8 @@ def _in_code(text: str, start: int, end: int) -> bool:
 
 def links_on_markers(visible: str) -> list[str]:
     """Give the links that a Markdown renderer would make of, or around, a kept marker."""
-    if "\\" in visible or "&" in visible:
-        return []  # escapes and entities build brackets that are no markers
+    if any(char in visible for char in "\\&$"):
+        return []  # escapes and entities build brackets that are no markers, and maths is no prose
     found = []
     for token in _parsers()[0].parse(visible):
         depth = 0
@@ -231,9 +231,13 @@ class _Alignment:
         self._supplied = supplied
         self._markers: dict[int, list[tuple[int, Reading]]] = {}
         self._gone: dict[tuple[int, int], set[int]] = {}
+        self._inside: dict[int, set[int]] = {}
 
     def fault(self) -> str | None:
         answer, visible = self._answer, self._visible
+        # From the end on, so that what is nested is known before what it is nested in.
+        for at in reversed(range(len(answer))):
+            self._markers_at(at)
         reached: list[set[int]] = [set() for _ in range(len(answer) + 1)]
         reached[0].add(0)
         furthest = (0, 0)
@@ -317,7 +321,7 @@ class _Alignment:
     def _removals_at(self, at: int, shown: int) -> set[int]:
         """Give where a removal that begins here, surroundings included, may end."""
         answer, visible = self._answer, self._visible
-        line = re.split(r"[\n\r]", visible[:shown])[-1]
+        line = visible[:shown].rpartition("\n")[2]
         starts = {at}
         if answer[at] == " " and not _LINE_START.match(line + " "):
             starts.add(at + 1)
@@ -330,7 +334,7 @@ class _Alignment:
             ends |= self._units_at(start, 1)
         for end in list(ends):
             after = answer[end : end + 1]
-            if after == " " and _MAYBE_LINE_START.match(line):
+            if after == " " and _MAYBE_LINE_START.match(line.rpartition("\r")[2]):
                 ends.add(end + 1)
             if after == "." and visible[:shown].endswith("."):
                 ends.add(end + 1)
@@ -354,17 +358,17 @@ class _Alignment:
         if levels:
             for opening, closing in _WRAPPERS:
                 if self._answer.startswith(opening, at):
-                    for end in self._chain(at + len(opening)):
+                    for end in self._chain(at + len(opening), 0):
                         if self._answer.startswith(closing, end):
                             ends.add(end + len(closing))
         self._gone[key] = ends
         return ends
 
-    def _chain(self, at: int) -> set[int]:
+    def _chain(self, at: int, levels: int) -> set[int]:
         """Give the ends of one or more invented markers in a row, separators between them."""
         ends = set[int]()
         starts = {at, at + 1} if self._answer.startswith(" ", at) else {at}
-        waiting = [end for start in starts for end in self._units_at(start, 0)]
+        waiting = [end for start in starts for end in self._units_at(start, levels)]
         while waiting:
             end = waiting.pop()
             if end in ends:
@@ -375,7 +379,7 @@ class _Alignment:
             if self._answer.startswith(" ", end):
                 nexts.add(end + 1)
             for following in nexts:
-                waiting += self._units_at(following, 0)
+                waiting += self._units_at(following, levels)
         return ends
 
     def _markers_at(self, at: int) -> list[tuple[int, Reading]]:
@@ -418,12 +422,24 @@ class _Alignment:
                     continue
                 if char in "\r\n" or char in CLOSERS:
                     continue
-                for end, reading in self._markers_at(here) if char in OPENERS + "!" else ():
-                    if not reading.kept:
-                        for text in {content, content + " ", content.removesuffix(" ")}:
-                            ways.setdefault(end, set()).add((text, inner))
-                    if not content.strip() and inner is None:
+                for end in self._gone_inside(here):
+                    for text in {content, content + " ", content.removesuffix(" ")}:
+                        ways.setdefault(end, set()).add((text, inner))
+                if char in OPENERS + "!" and not content.strip() and inner is None:
+                    for end, reading in self._markers_at(here):
                         ways.setdefault(end, set()).add((content, reading))
                 if char not in OPENERS and (inner is None or char == " "):
                     ways.setdefault(here + 1, set()).add((content + char, inner))
         return list(found.items())
+
+    def _gone_inside(self, at: int) -> set[int]:
+        """Give the ends of what may vanish here inside a bracket, its last separator included."""
+        known = self._inside.get(at)
+        if known is not None:
+            return known
+        ends = self._inside[at] = self._chain(at, 1)
+        for end in list(ends):
+            separator = _SEPARATOR.match(self._answer, end)
+            if separator and self._marker_follows(separator.end()):
+                ends.add(separator.end())
+        return ends

@@ -11,7 +11,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import pytest
 
@@ -210,7 +210,18 @@ _WHOLE = (
         "9】]",
         "9］]",
     ),
-    *("9]］", "9】］", "9］】", "[9]__", "9]__", "9]ource 1]", "9]ef 1]", "9]oc 1]", "]9]", "]]"),
+    *(
+        "9]］",
+        "9】］",
+        "9］】",
+        "[9]__",
+        "9]__",
+        "9]\u200bource 1]",
+        "9]ef 1]",
+        "9]oc 1]",
+        "]9]",
+        "]]",
+    ),
     *(
         "I don't know based on the provided documents.",
         "9, 8, 7]",
@@ -233,6 +244,39 @@ def continuations() -> Iterator[str]:
 
 
 CONTINUATIONS = tuple(dict.fromkeys(continuations()))
+CLOSING = {"[": "]", "【": "】", "［": "］", "(": ")", "*": "*", "_": "_"}
+WORDS = ("source", "doc", "document", "ref", "reference", "passage", "citation")
+
+
+def closings(prefix: str) -> Iterator[str]:
+    """Close the last brackets and wrappers of the prefix, in their order, with labels between.
+
+    What a wrapper leaves when it goes may be a marker with what stands around it,
+    and a word may be made whole by what follows a removal.
+    """
+    heads = ["", "9", "[9]"]
+    letters = prefix.rstrip("[【［(*_ ").lower()
+    for word in WORDS:
+        for length in range(1, len(word)):
+            if letters.endswith(word[:length]):
+                # A hidden character keeps the letters from being set apart.
+                rest = f"\u200b{word[length:]} 9"
+                heads += [rest, "9]" + rest, "[9]" + rest]
+    closers: list[str] = []
+    for char in reversed(prefix):
+        if char not in CLOSING:
+            continue
+        closers.append(CLOSING[char])
+        for head in heads:
+            for at in range(len(closers) + 1):
+                inner, outer = "".join(closers[:at]), "".join(closers[at:])
+                for label in ("", "9", "1"):
+                    yield head + inner + label + outer
+                    yield head + inner + "(u)" + label + outer
+                    yield head + inner + label + outer + "(u)"
+        if len(closers) == 6:
+            return
+
 
 Shown = tuple[str, Citation | None]
 """A visible character, and the citation it belongs to; its offsets and raw form do not count."""
@@ -261,7 +305,7 @@ def prefix_held_too_long(prefix: str) -> Iterator[str]:
     if not filter_.held:
         return
     certain: list[Shown] | None = None
-    for continuation in CONTINUATIONS:
+    for continuation in chain(CONTINUATIONS, closings(prefix)):
         other = CitationFilter(len(SUPPLIED))
         shown = shown_by([*other.feed(prefix), *other.feed(continuation), *other.finish()])
         if shown[: len(out)] != out:
