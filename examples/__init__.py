@@ -1,0 +1,1 @@
+"""Small applications to read and to run; the package knows nothing of them."""
