@@ -26,8 +26,7 @@ MOST_OPEN = 8
 # rule of dashes, a run of blanks); a longer beginning is taken for text.
 MOST_BEGINNING = 256
 
-_SPECIALS = ("\n", "`", "[", "]", "$", "\\", ":", "\r")
-_SPECIAL = re.compile(f"[{re.escape(''.join(_SPECIALS))}]")
+_SPECIAL = re.compile(r"[\n`\[\]$\\:\r]")
 _INFO_END = re.compile(r"[`\n]")
 _SCHEME_END = re.compile(r"[A-Za-z0-9]")
 # What a URL does not go on over, and what counts inside it.
@@ -295,16 +294,22 @@ class Regions:
             How many characters of it were passed: all of them, unless a
             watched opener was decided before.
         """
-        if self.clear:
-            for special in _SPECIALS:
-                if special in text:
-                    break
-            else:
-                # Nothing in it opens, closes or ends anything.
-                self.last = text[-1:] or self.last
-                if self.finder is not None:
-                    self.finder.feed(text)
-                return len(text)
+        if self.clear and not (
+            # A loop over these would cost twice as much.
+            "\n" in text
+            or "`" in text
+            or "]" in text
+            or "[" in text
+            or "$" in text
+            or ":" in text
+            or "\\" in text
+            or "\r" in text
+        ):
+            # Nothing in it opens, closes or ends anything.
+            self.last = text[-1:] or self.last
+            if self.finder is not None:
+                self.finder.feed(text)
+            return len(text)
         used = self._walk(text)
         self.clear = (
             self._opened

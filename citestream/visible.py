@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_LOOSE", "Behind", "Visible"]
 
-MOST_LOOSE = 16
+MOST_LOOSE = 32
 """Pieces shown before the regions are brought up to date.
 
 Piece by piece it costs more than it is worth, and at the end it would keep the
@@ -38,17 +38,25 @@ class Behind(Enum):
     """A kept marker."""
     LINE_MARKER = auto()
     """A kept marker at the start of a line, which a colon would make a definition."""
+    OTHER_MARKER = auto()
+    """A kept marker that no bracket closes, of which Markdown makes nothing."""
     BRACKET = auto()
     """A bracket that holds a kept marker, which a destination would make a link."""
 
 
-_APART = {Behind.MARKER: "([", Behind.LINE_MARKER: "([:", Behind.BRACKET: "(["}
+_APART = {
+    Behind.MARKER: "([",
+    Behind.LINE_MARKER: "([:",
+    Behind.OTHER_MARKER: "",
+    Behind.BRACKET: "([",
+}
 
 
 # Looking a member up on its class costs as much as a call in CPython 3.11.
 _BEHIND_BRACKET = Behind.BRACKET
 _BEHIND_LINE_MARKER = Behind.LINE_MARKER
 _BEHIND_MARKER = Behind.MARKER
+_BEHIND_OTHER_MARKER = Behind.OTHER_MARKER
 _BEHIND_TEXT = Behind.TEXT
 
 
@@ -109,7 +117,7 @@ class Visible:
         if self.loose:
             self.settle()
         return (
-            (self.behind is _BEHIND_TEXT or self.behind is _BEHIND_MARKER)
+            self.behind in (_BEHIND_TEXT, _BEHIND_MARKER, _BEHIND_OTHER_MARKER)
             and self.spilled is None
             and not self._regions.depth
         )
@@ -180,16 +188,17 @@ class Visible:
                 self.behind = _BEHIND_BRACKET
             text = text[end:]
 
-    def cite(self, text: str) -> None:
-        """Take note of a marker that is shown as `text`."""
+    def cite(self, text: str, close: str) -> None:
+        """Take note of a marker that is shown as `text`; its style's are closed by `close`."""
         at_start = self.regions.settled().line_start
         self._regions.marker(text)
         self._gone += len(text)
         self.spilled = None
-        if text[-1] != "]":
-            self.behind = _BEHIND_TEXT
-        else:
+        if text[-1] == "]":
             self.behind = _BEHIND_LINE_MARKER if at_start else _BEHIND_MARKER
+        else:
+            other = close != "]" and text.endswith(close)
+            self.behind = _BEHIND_OTHER_MARKER if other else _BEHIND_TEXT
 
     def _never_whole(self, text: str) -> str:
         """Return `text` without the brackets that would close the marker that spilled."""
