@@ -19,7 +19,6 @@ from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -30,6 +29,7 @@ from citestream import NO_ANSWER, Passages
 from demo.app import create_app
 from demo.corpus import load
 from demo.model import SCENARIOS, ModelError, RemoteModel, ScriptedModel, script
+from tests.servers import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -40,19 +40,9 @@ Event = tuple[str, Any]
 
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:
-    """Serve an application from another thread, as uvicorn does for everyone."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(10)
-            assert not thread.is_alive(), "the server did not stop"
+    """Serve an application, and give its address."""
+    with serving(app) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
 @pytest.fixture(scope="module")
@@ -287,7 +277,6 @@ class Endpoint:
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
         self.asked: list[tuple[str, Any]] = []
-        self.gone = threading.Event()
         self.app = Starlette(
             routes=[
                 Route("/v1/models", self.models),
