@@ -28,7 +28,7 @@ from benchmarks.measure import Row, alternate, at_least, at_most
 from citestream import NO_ANSWER, CitationFilter, Passages, check_citations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["rows"]
 
@@ -69,19 +69,15 @@ def _per_chunk(chunks: Sequence[str]) -> float:
     return filtered / nothing
 
 
-def _chunk_rows() -> list[Row]:
+def _chunk_rows() -> Iterator[Row]:
     text, marked, crowded = plain(LENGTH), cited(LENGTH), dense(LENGTH)
-    unbarred = _per_chunk(in_model_tokens(marked))
-    return [
-        at_most("plain prose, a word a chunk", _per_chunk(in_words(text)), 13),
-        at_most("plain prose, 4 characters a chunk", _per_chunk(in_fours(text)), 20),
-        at_most("a marker every 75 characters, a word a chunk", _per_chunk(in_words(marked)), 18),
-        at_most(
-            "a marker every 75 characters, 4 characters a chunk", _per_chunk(in_fours(marked)), 33
-        ),
-        Row("a marker every 75 characters, as tokenizers cut", f"{unbarred:.3g}x"),
-        at_most("a marker every second word, a word a chunk", _per_chunk(in_words(crowded)), 75),
-    ]
+    every = "a marker every 75 characters"
+    yield at_most("plain prose, a word a chunk", _per_chunk(in_words(text)), 13)
+    yield at_most("plain prose, 4 characters a chunk", _per_chunk(in_fours(text)), 20)
+    yield at_most(f"{every}, a word a chunk", _per_chunk(in_words(marked)), 18)
+    yield at_most(f"{every}, 4 characters a chunk", _per_chunk(in_fours(marked)), 33)
+    yield Row(f"{every}, as tokenizers cut", f"{_per_chunk(in_model_tokens(marked)):.3g}x")
+    yield at_most("a marker every second word, a word a chunk", _per_chunk(in_words(crowded)), 75)
 
 
 # What a developer would write in ten lines: the marker with the blank before
@@ -122,13 +118,11 @@ def _one_shot(answer: str) -> float:
     return expression / checked
 
 
-def _one_shot_rows() -> list[Row]:
+def _one_shot_rows() -> Iterator[Row]:
     # A long answer of a chat, rather than the longest there is.
     length = 10_000
-    return [
-        at_least("one-shot, against a regex pass: cited text", _one_shot(cited(length)), 0.65),
-        at_least("one-shot, against a regex pass: plain text", _one_shot(plain(length)), 0.9),
-    ]
+    yield at_least("one-shot, against a regex pass: cited text", _one_shot(cited(length)), 0.65)
+    yield at_least("one-shot, against a regex pass: plain text", _one_shot(plain(length)), 0.9)
 
 
 def _growth(name: str, cut: Callable[[str], list[str]]) -> float:
@@ -163,21 +157,19 @@ def _slowest_chunk(name: str, cut: Callable[[str], list[str]]) -> float:
     return max(best) * 1000
 
 
-def _hostile_rows() -> list[Row]:
+def _hostile_rows() -> Iterator[Row]:
     cuts = {"1 character": in_characters, "4 characters": in_fours}
     tried = [(name, how, cut) for name in HOSTILE for how, cut in cuts.items()]
     growth, worst, how = max((_growth(name, cut), name, how) for name, how, cut in tried)
     slowest, slow, slow_how = max(
         (_slowest_chunk(name, cut), name, how) for name, how, cut in tried
     )
-    return [
-        at_most(
-            f"doubling {len(HOSTILE)} hostile answers, the worst (`{worst}`, {how} a chunk)",
-            growth,
-            2.3,
-        ),
-        at_most(f"their slowest chunk (`{slow}`, {slow_how} a chunk)", slowest, 0.5, unit=" ms"),
-    ]
+    yield at_most(
+        f"doubling {len(HOSTILE)} hostile answers, the worst (`{worst}`, {how} a chunk)",
+        growth,
+        2.3,
+    )
+    yield at_most(f"their slowest chunk (`{slow}`, {slow_how} a chunk)", slowest, 0.5, unit=" ms")
 
 
 def _memory() -> float:
@@ -201,11 +193,9 @@ def _memory() -> float:
     return (after - before) / len(filters)
 
 
-def rows() -> list[Row]:
+def rows() -> Iterator[Row]:
     """Measure the core."""
-    return [
-        *_chunk_rows(),
-        *_one_shot_rows(),
-        *_hostile_rows(),
-        at_most("memory of an open filter", _memory(), 1024, unit=" B"),
-    ]
+    yield from _chunk_rows()
+    yield from _one_shot_rows()
+    yield from _hostile_rows()
+    yield at_most("memory of an open filter", _memory(), 1024, unit=" B")
