@@ -15,12 +15,12 @@ from pathlib import Path
 
 __all__ = ["main"]
 
-# What an answer gets for its prompt and itself. A prompt with four of the
-# demo's documents takes about 900 tokens.
+# What an answer gets for its prompt and itself. The longest prompt of the
+# demo, with four documents, has 912 tokens.
 _TOKENS_PER_SLOT = 2048
 
-# Two threads on two cores wait for each other as soon as anything else runs,
-# and an answer takes many times as long.
+# Two threads wait for each other as soon as anything else wants one of two
+# cores: an answer then took eight to thirty times as long.
 _THREADS = 1
 
 # Errors only: what else llama.cpp says would drown the demo's own lines.

@@ -22,7 +22,8 @@ _RULE = (
     f"If the sources do not answer, write: {NO_ANSWER}"
 )
 
-# The refusal comes first: further down, the model refuses nearly everything.
+# The refusal comes first: as the last example, the model repeats it to nineteen
+# questions of twenty.
 # Each question has four sources. Given one or two, this model goes on citing
 # sources up to the fourth, and so it invents.
 _EXAMPLES = [
@@ -75,7 +76,7 @@ def few_shot(question: str, passages: Passages) -> Messages:
     Args:
         question: What the reader asks.
         passages: What the answer is checked against. Their titles are left
-            out: the model takes them for answers.
+            out: with them, the model leaves more answers without a marker.
     """
     messages = [{"role": "system", "content": _RULE}]
     for asked, sources, answer in _EXAMPLES:
