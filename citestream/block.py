@@ -20,8 +20,9 @@ from citestream.styles import NUMERIC
 from citestream.visible import MOST_LOOSE, Behind, Visible
 
 if TYPE_CHECKING:
+    from citestream.dialect import Dialect
     from citestream.events import Label
-    from citestream.styles import MarkerStyle, Reading
+    from citestream.styles import Reading
     from citestream.tally import Tally
     from citestream.writing import Writer
 
@@ -47,7 +48,10 @@ class _Stage(Enum):
 _BEHIND_BRACKET = Behind.BRACKET
 _BEHIND_LINE_MARKER = Behind.LINE_MARKER
 _BEHIND_MARKER = Behind.MARKER
+_BEHIND_OTHER_MARKER = Behind.OTHER_MARKER
 _BEHIND_TEXT = Behind.TEXT
+_BEHIND_ANY_MARKER = (_BEHIND_MARKER, _BEHIND_LINE_MARKER, _BEHIND_OTHER_MARKER)
+_BEHIND_TEXT_ALONE = (_BEHIND_TEXT, _BEHIND_OTHER_MARKER)
 _FOUND_CUT = Found.CUT
 _FOUND_MARKER = Found.MARKER
 _FOUND_PROSE = Found.PROSE
@@ -85,7 +89,7 @@ class BlockFilter(ShortWay):
     )
 
     def __init__(
-        self, tally: Tally, style: MarkerStyle, writer: Writer, refusal: str | None
+        self, tally: Tally, style: Dialect, writer: Writer, refusal: str | None
     ) -> None:
         finder = RefusalFinder(refusal) if refusal else None
         super().__init__(tally, style, Visible(Regions(finder)), plain=writer.plain)
@@ -305,7 +309,11 @@ class BlockFilter(ShortWay):
     def _begin(self) -> bool:
         """Look for the next bracket; return whether there is one to be read."""
         scanner = self._scanner
-        if scanner.text[0] == "(" and self._behind_marker:
+        if (
+            scanner.text[0] == "("
+            and self._behind_marker
+            and self._visible.behind is not _BEHIND_OTHER_MARKER
+        ):
             # The model's own link on a marker that was kept: the marker stays.
             end = min(len(scanner.text), scanner.limit)
             found, more = destination(scanner.text, 0, end)
@@ -314,6 +322,8 @@ class BlockFilter(ShortWay):
                 return True
             if more and scanner.peek(end) is None:
                 return False
+            if self._marks:
+                self._show(0)
             self._visible.show(" ")
         at = scanner.find()
         if at < 0:
@@ -337,7 +347,8 @@ class BlockFilter(ShortWay):
         elif place is _PLACE_ESCAPED:
             scanner.searched = at + 1
         else:
-            if place is _PLACE_URL and at == 0 and self._visible.behind is not _BEHIND_TEXT:
+            behind = self._visible.behind
+            if place is _PLACE_URL and at == 0 and behind not in _BEHIND_TEXT_ALONE:
                 # A space would set the bracket apart, and end the URL.
                 place = _PLACE_PROSE
             scanner.begin(at, place, regions)
@@ -413,9 +424,7 @@ class BlockFilter(ShortWay):
             else:
                 reading = scanner.reading
                 assert reading is not None  # a marker was read
-                cited, invalid = self._tally.check(
-                    reading.labels, reading.unlisted, drifted=reading.drifted
-                )
+                cited, invalid = self._tally.check(reading)
                 self._judged = _Judged(reading, cited, invalid, scanner)
             return True
         scanner.give_up()
@@ -436,13 +445,11 @@ class BlockFilter(ShortWay):
         """Show what is before a marker that is kept if it is one, and text if it is not."""
         scanner = self._scanner
         reading = scanner.reading
-        if scanner.read_early and self._hole < 0 and self._common and reading is not None:
-            known = self._tally.passages.by_label
-            if not (reading.unlisted or reading.drifted) and all(
-                label in known for label in reading.labels
-            ):
-                lead_end = scanner.start - (scanner.text[scanner.start - 1 : scanner.start] == "!")
-                self._show(lead_end)
+        if reading is None or not self._common or self._hole >= 0 or not scanner.read_early:
+            return
+        if self._tally.knows(reading):
+            lead_end = scanner.start - (scanner.text[scanner.start - 1 : scanner.start] == "!")
+            self._show(lead_end)
 
     def _close_outer_holes(self) -> int:
         """Mend the holes that no marker of a run follows; return by how much the text shrank."""
@@ -479,8 +486,8 @@ class BlockFilter(ShortWay):
             follower = scanner.peek(judged.end)
             if follower is None:
                 return False
-            if follower != "(":
-                break
+            if follower != "(" or judged.reading.style.close != "]":
+                break  # Markdown makes a link of square brackets alone
             end = min(len(scanner.text), scanner.limit)
             found, more = destination(scanner.text, judged.end, end)
             if more and scanner.peek(end) is None:
@@ -493,7 +500,7 @@ class BlockFilter(ShortWay):
         citation = Citation(judged.text, judged.cited, judged.invalid, judged.raw, passages, 0, 0)
         scanner.pop()
         if judged.text:
-            self._keep(judged.start, judged.end, citation)
+            self._keep(judged.start, judged.end, citation, judged.reading.style.close)
         else:
             self._remove(judged.start, judged.end, citation)
         return True
@@ -506,7 +513,7 @@ class BlockFilter(ShortWay):
             return False
         return start - 1 == base or text[start - 2] != "\\"
 
-    def _keep(self, start: int, end: int, citation: Citation) -> None:
+    def _keep(self, start: int, end: int, citation: Citation, close: str) -> None:
         """Show a marker, and the text before it."""
         scanner = self._scanner
         visible = self._visible
@@ -522,7 +529,7 @@ class BlockFilter(ShortWay):
             self._visible.show(" ")
         self._flush()
         citation.start = visible.offset
-        visible.cite(citation.text)
+        visible.cite(citation.text, close)
         citation.end = visible.offset
         self._events.append(citation)
         scanner.drop(end - start)
@@ -545,7 +552,7 @@ class BlockFilter(ShortWay):
 
     @property
     def _behind_marker(self) -> bool:
-        return self._visible.behind in (_BEHIND_MARKER, _BEHIND_LINE_MARKER)
+        return self._visible.behind in _BEHIND_ANY_MARKER
 
     # Mending
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Citation", "Ended", "Event", "Label", "RefusedBy", "Summary", "Text"]
+__all__ = ["Citation", "Ended", "Event", "Label", "RefusedBy", "Sentence", "Summary", "Text"]
 
 Label: TypeAlias = int | str
 """What a marker names: an `int` in numbered styles, a `str` in label styles."""
@@ -56,6 +56,26 @@ class Citation:
 
 
 @dataclass(slots=True)
+class Sentence:
+    """A sentence of the cleaned answer that has ended.
+
+    Covered says that it carries a valid citation: that the passage was in the
+    prompt. It does not say that the passage supports the sentence.
+    """
+
+    content: str
+    """The sentence as the reader sees it, without a list item's bullet and outer white space."""
+    cited: tuple[Label, ...]
+    """Labels cited in it that have a passage, in the order written, without repeats."""
+    covered: bool
+    """Whether it carries at least one valid citation."""
+    start: int
+    """Where it starts in the cleaned answer, in code points."""
+    end: int
+    """Where it ends."""
+
+
+@dataclass(slots=True)
 class Summary:
     """The last event of every answer: the score, and how the stream ended.
 
@@ -89,6 +109,12 @@ class Summary:
     """`"complete"`, `"error"` or `"cancelled"`."""
     reason: str | None
     """Why it ended so, when there is more to say; never the text of an exception."""
+    prior: tuple[Label, ...] = ()
+    """Those of `cited` whose passage is from an earlier turn, not from this prompt."""
+    near: tuple[tuple[str, tuple[Label, ...]], ...] = ()
+    """What the model wrote that is no label but nearly one, and the labels it may have meant."""
+    repaired: tuple[tuple[str, Label], ...] = ()
+    """What the model wrote, and the label it was read as; none unless repair is on."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as the JSON object that every surface sends.
@@ -110,6 +136,9 @@ class Summary:
             "uncited": None if self.uncited is None else list(self.uncited),
             "ended": self.ended,
             "reason": self.reason,
+            "prior": list(self.prior),
+            "near": [{"written": written, "labels": list(labels)} for written, labels in self.near],
+            "repaired": [{"written": written, "label": label} for written, label in self.repaired],
         }
 
 

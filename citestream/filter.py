@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from citestream.block import BlockFilter
+from citestream.dialect import bind, check_styles
 from citestream.events import Summary
-from citestream.exceptions import SourceError, StyleError
+from citestream.exceptions import SourceError
 from citestream.passages import NO_ANSWER, Passages
 from citestream.styles import NUMERIC, MarkerStyle
 from citestream.tally import Tally
@@ -42,19 +43,20 @@ class CitationFilter(BlockFilter):
     answer; one that holds several text blocks has a `block()` for each.
     """
 
-    __slots__ = ("_style",)
+    __slots__ = ("_dialect",)
 
     def __init__(
         self,
         passages: PassageSource,
         *,
-        style: MarkerStyle = NUMERIC,
-        match: Literal["exact"] = "exact",
+        style: MarkerStyle | tuple[MarkerStyle, ...] = NUMERIC,
+        match: Literal["exact", "hierarchical"] = "exact",
         invalid: Invalid = "drop",
         replacement: str = "",
         show: Show = None,
         renumber: bool = False,
-        prior: None = None,
+        prior: PassageSource | None = None,
+        repair: bool = False,
         sentences: Literal[False] = False,
         refusal: str | None = NO_ANSWER,
     ) -> None:
@@ -63,8 +65,10 @@ class CitationFilter(BlockFilter):
         Args:
             passages: What was in the prompt: how many, the texts, objects
                 that hold one, a mapping label -> passage, or `Passages`.
-            style: What a marker looks like.
-            match: How a label finds its passage: `"exact"`.
+            style: What a marker looks like; a tuple for several styles at once.
+            match: How a label of label style finds its passage: `"exact"`, or
+                `"hierarchical"`, where a broader label finds it as well, and a
+                narrower one whose subdivision stands in the passage's text.
             invalid: What becomes of labels without a passage: `"drop"` removes
                 them, `"flag"` shows `replacement`, `"keep"` only reports
                 them; a function of the label returns what to show.
@@ -74,7 +78,11 @@ class CitationFilter(BlockFilter):
                 function of the `Citation` returns what to show.
             renumber: Whether labels are shown as numbers in the order of
                 first use. The events hold the original labels.
-            prior: Passages of earlier turns; none yet.
+            prior: Passages of earlier turns: valid, told apart in the summary,
+                never unused.
+            repair: Whether a written label that is none, but is one edit, one case
+                or one hyphen away from exactly one with the same numbers, is read
+                as that. The summary says so.
             sentences: Whether sentences are counted; not yet.
             refusal: The exact sentence that says there is no answer; `None`
                 looks for none.
@@ -84,13 +92,10 @@ class CitationFilter(BlockFilter):
             StyleError: The style is none.
             ValueError: An option is none of those allowed.
         """
-        _check_option("match", match, "exact")
-        _check_option("prior", prior, None)
+        if match not in ("exact", "hierarchical"):
+            raise ValueError(f'expected match="exact" or "hierarchical", got {match!r}')
         _check_option("sentences", sentences, False)
-        if not isinstance(style, MarkerStyle):
-            raise StyleError(
-                f"expected a MarkerStyle, got {style!r}: choose one from citestream.styles"
-            )
+        styles = check_styles(style)
         sentence: object = refusal
         if sentence is not None and not (isinstance(sentence, str) and sentence.strip()):
             raise ValueError(
@@ -99,8 +104,13 @@ class CitationFilter(BlockFilter):
         writer = _writer(invalid, replacement, show, renumber)
         known = Passages.of(passages)
         known.check_style(style)
-        self._style = style
-        super().__init__(Tally(known), style, writer, refusal)
+        earlier = None
+        if prior is not None:
+            earlier = Passages.of(prior)
+            earlier.check_style(style)
+        lists = (known,) if earlier is None else (known, earlier)
+        self._dialect = bind(styles, lists, match, repair)
+        super().__init__(Tally(known, earlier), self._dialect, writer, refusal)
 
     @property
     def passages(self) -> Passages:
@@ -109,7 +119,7 @@ class CitationFilter(BlockFilter):
 
     def block(self) -> BlockFilter:
         """Return a filter for another text block of this answer, under the same score."""
-        return BlockFilter(self._tally, self._style, self._writer, self._refusal)
+        return BlockFilter(self._tally, self._dialect, self._writer, self._refusal)
 
     def finish(  # type: ignore[override]  # a block's events, and the summary after them
         self, ended: Ended = "complete", reason: str | None = None

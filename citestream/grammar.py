@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 __all__ = [
     "DEAD",
@@ -16,10 +19,13 @@ __all__ = [
     "Automaton",
     "Chars",
     "Expression",
+    "Joined",
     "Literal",
+    "Machine",
     "Repeat",
     "Seq",
     "State",
+    "follow",
     "optional",
 ]
 
@@ -70,6 +76,7 @@ class Repeat:
 
 
 Expression: TypeAlias = Literal | Chars | Seq | Alt | Repeat
+"""What a text may look like."""
 
 
 def optional(part: Expression) -> Repeat:
@@ -84,61 +91,112 @@ class State(dict[str, "State"]):
     is one look-up per character.
     """
 
-    __slots__ = ("_automaton", "_places", "whole")
+    __slots__ = ("machine", "places", "whole")
 
-    def __init__(self, automaton: Automaton, places: frozenset[int], whole: bool) -> None:
+    def __init__(self, machine: Machine, places: Hashable, whole: bool) -> None:
         super().__init__()
-        self._automaton = automaton
-        self._places = places
+        self.machine = machine
+        """What made it."""
+        self.places = places
+        """What the machine knows it by."""
         self.whole = whole
         """Whether the text up to here is all of what the expression describes."""
 
     def __missing__(self, char: str) -> State:
-        state = self._automaton.step(self._places, char)
+        state = self.machine.step(self.places, char)
         self[char] = state
         return state
 
 
-class Automaton:
-    """Follows an expression character by character.
+class Machine:
+    """Makes states when they are first reached, and remembers them.
 
-    Its states are made when they are first reached, and their transitions are
-    forgotten when there are too many: neither a pattern nor a text makes it
-    grow without bound.
+    Their transitions are forgotten when there are too many: neither a pattern
+    nor a text makes it grow without bound.
     """
 
-    def __init__(self, expression: Expression) -> None:
-        # A state is a set of places. From a place, the characters of one class
-        # lead to other places; `_end` is the place behind the last character.
-        self._classes: list[re.Pattern[str]] = []
-        self._next: list[frozenset[int]] = []
-        first, empty, last = self._build(expression)
-        self._end = self._place("(?!)")
-        for place in last:
-            self._next[place] |= {self._end}
-        self._states: dict[frozenset[int], State] = {}
-        self._transitions = 0
-        self.start = self._state(first | {self._end} if empty else first)
-        """The state before the first character."""
+    start: State
+    """The state before the first character."""
 
-    def step(self, places: frozenset[int], char: str) -> State:
-        """Return the state that `char` leads to from `places`."""
+    def __init__(self) -> None:
+        self._states: dict[Hashable, State] = {}
+        self._transitions = 0
+
+    def step(self, places: Hashable, char: str) -> State:
+        """Return the state that `char` leads to from the one known by `places`."""
         self._transitions += 1
         if self._transitions > MOST_TRANSITIONS:
             self._transitions = 0
             for state in self._states.values():
                 state.clear()
-            self._states = {self.start._places: self.start}
-        reached = [self._next[p] for p in places if self._classes[p].fullmatch(char)]
-        return self._state(frozenset().union(*reached))
+            self._states = {self.start.places: self.start}
+        return self._state(self._advance(places, char))
 
-    def _state(self, places: frozenset[int]) -> State:
-        if not places:
+    def _state(self, places: Hashable | None) -> State:
+        if places is None:
             return DEAD
         state = self._states.get(places)
         if state is None:
-            state = self._states[places] = State(self, places, self._end in places)
+            state = self._states[places] = State(self, places, self.is_whole(places))
         return state
+
+    def _advance(self, places: Hashable, char: str) -> Hashable | None:
+        """Return what the state after `char` is known by; `None` when it is dead."""
+        raise NotImplementedError
+
+    def is_whole(self, places: Hashable) -> bool:
+        """Return whether the text that led to `places` is all of what is followed."""
+        raise NotImplementedError
+
+
+class Automaton(Machine):
+    """Follows an expression character by character.
+
+    Args:
+        expression: What to follow.
+        without: Characters that no class of the expression stands for,
+            whatever it names.
+    """
+
+    def __init__(self, expression: Expression, without: str = "") -> None:
+        super().__init__()
+        # A state is a set of places. From a place, the characters of one class
+        # lead to other places; `_end` is the place behind the last character.
+        self._classes: list[re.Pattern[str]] = []
+        self._next: list[frozenset[int]] = []
+        self._without = f"(?![{re.escape(without)}])" if without else ""
+        first, empty, last = self._build(expression)
+        self._end = self._place("(?!)")
+        for place in last:
+            self._next[place] |= {self._end}
+        self.empty = empty
+        """Whether the expression describes the empty text."""
+        self.start = self._state(first | {self._end} if empty else first)
+
+    def may_hold(self, text: str) -> bool:
+        """Return whether a text that the expression describes may have `text` in it."""
+        places = set(range(len(self._classes)))
+        for char in text:
+            here = [place for place in places if self._classes[place].fullmatch(char)]
+            if not here:
+                return False
+            places = {after for place in here for after in self._next[place]}
+        return True
+
+    @property
+    def size(self) -> int:
+        """How many places it has."""
+        return len(self._classes)
+
+    def _advance(self, places: Hashable, char: str) -> Hashable | None:
+        assert isinstance(places, frozenset)  # it made them
+        reached = [self._next[p] for p in places if self._classes[p].fullmatch(char)]
+        return frozenset().union(*reached) or None
+
+    def is_whole(self, places: Hashable) -> bool:
+        """Return whether the end of the expression is among the places."""
+        assert isinstance(places, frozenset)
+        return self._end in places
 
     def _place(self, pattern: str) -> int:
         self._classes.append(re.compile(pattern))
@@ -151,7 +209,7 @@ class Automaton:
             case Literal(text, ignore_case):
                 return self._chain([self._one(_literal(c, ignore_case)) for c in text])
             case Chars(inside):
-                return self._one(f"[{inside}]")
+                return self._one(f"{self._without}[{inside}]")
             case Alt(options):
                 built = [self._build(option) for option in options]
                 return (
@@ -168,7 +226,7 @@ class Automaton:
                 before = [self._build(part) for _ in range(least - 1)]
                 return self._chain([*before, (first, empty or least == 0, last)])
             case Repeat(part, least, most):
-                copies = [self._build(part) for _ in range(most)]
+                copies = [self._build(part) for _ in range(most or 0)]
                 return self._chain(
                     [
                         (first, empty or count >= least, last)
@@ -201,6 +259,38 @@ def _literal(char: str, ignore_case: bool) -> str:
     return re.escape(char)
 
 
+class Joined(Machine):
+    """Follows several machines at once."""
+
+    def __init__(self, machines: tuple[Machine, ...]) -> None:
+        super().__init__()
+        self._machines = machines
+        self.start = self._state(tuple(machine.start.places for machine in machines))
+
+    def _advance(self, places: Hashable, char: str) -> Hashable | None:
+        assert isinstance(places, tuple)
+        after = tuple(
+            None if place is None else machine.step(place, char).places
+            for machine, place in zip(self._machines, places, strict=True)
+        )
+        return None if all(place is None for place in after) else after
+
+    def is_whole(self, places: Hashable) -> bool:
+        """Return whether one of the machines has it whole."""
+        assert isinstance(places, tuple)
+        return any(
+            place is not None and machine.is_whole(place)
+            for machine, place in zip(self._machines, places, strict=True)
+        )
+
+
+def follow(state: State, text: str) -> State:
+    """Return the state that `text` leads to."""
+    for char in text:
+        state = state[char]
+    return state
+
+
 class _Dead(State):
     """The state from which nothing can be reached any more."""
 
@@ -208,6 +298,7 @@ class _Dead(State):
 
     def __init__(self) -> None:
         dict.__init__(self)
+        self.places = None
         self.whole = False
 
     def __missing__(self, char: str) -> State:

@@ -15,7 +15,8 @@ from citestream.mending import leads
 from citestream.regions import MOST_UNDECIDED, Place, Regions, Verdict
 
 if TYPE_CHECKING:
-    from citestream.styles import MarkerStyle, Reading
+    from citestream.dialect import Dialect
+    from citestream.styles import Reading
 
 __all__ = ["MOST_NESTED", "Found", "Scanner"]
 
@@ -84,7 +85,7 @@ class Scanner:
         "text",
     )
 
-    def __init__(self, style: MarkerStyle) -> None:
+    def __init__(self, style: Dialect) -> None:
         self._style = style
         self.limit = style.most_held
         """Characters of `text` that may be looked at: those held at most."""
@@ -168,7 +169,7 @@ class Scanner:
 
     def opens(self, at: int) -> bool:
         """Return whether the character at `at` may open a marker."""
-        return self.text[at] in self._style.pairs
+        return self.text[at] in self._style.openers
 
     @property
     def outer_base(self) -> int:
@@ -256,7 +257,7 @@ class Scanner:
         closer = self.peek(end)
         if closer is None:
             return None
-        if not closer or closer != self._style.pairs[self.text[start - 1]]:
+        if not closer or closer != self._style.pairs.get(self.text[start - 1]):
             return False
         self._chain.pop()
         return True
@@ -265,6 +266,8 @@ class Scanner:
         """Read on, and say what becomes of the innermost bracket."""
         found = self._read_chain()
         if found is _FOUND_PROSE:
+            if self._style.overlaps:
+                self._step_back()
             self.give_up()
             return found
         if self._regions is not None:
@@ -307,7 +310,7 @@ class Scanner:
                 self._at = at
                 if opens is None and not (self.final or end < len(text)):
                     return _FOUND_WAIT
-                if opens is None or text[opens] not in style.pairs:
+                if opens is None or text[opens] not in style.openers:
                     self.end = at
                     return _FOUND_PROSE
                 char = text[opens]
@@ -335,6 +338,14 @@ class Scanner:
             self.end = at
             return _FOUND_PROSE
         return _FOUND_WAIT
+
+    def _step_back(self) -> None:
+        """Let what was read end before a character in it that another marker may begin with."""
+        starts = {at for at, _ in self._chain}
+        for at in range(self._chain[0][0] + 1, self.end):
+            if at not in starts and self.text[at] in self._style.openers:
+                self.end = at
+                return
 
     def _read_again(self, at: int) -> None:
         """Read the innermost bracket again up to `at`, since what was before it is gone."""

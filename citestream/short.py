@@ -14,9 +14,7 @@ from citestream.mending import separator
 from citestream.visible import Behind, Visible
 
 if TYPE_CHECKING:
-    import re
-
-    from citestream.styles import MarkerStyle
+    from citestream.dialect import Dialect, Quick
     from citestream.tally import Tally
 
 __all__ = ["MAY_LEAD", "ShortWay"]
@@ -41,16 +39,19 @@ class ShortWay:
         "_common",
         "_events",
         "_idle",
+        "_main",
         "_opener",
         "_other_opener",
         "_quick",
         "_resting",
+        "_spread",
         "_tally",
+        "_to_label",
         "_visible",
         "_waiting",
     )
 
-    def __init__(self, tally: Tally, style: MarkerStyle, visible: Visible, *, plain: bool) -> None:
+    def __init__(self, tally: Tally, style: Dialect, visible: Visible, *, plain: bool) -> None:
         self._tally = tally
         self._visible = visible
         # What comes out of the chunk that is being fed.
@@ -60,12 +61,17 @@ class ShortWay:
         self._waiting = ""
         # Whether text without brackets can go out as it is.
         self._idle = True
-        self._opener = style.open[0]
+        self._main = style.open[0]
         self._other_opener = style.other_opener
+        # Whether ASCII text without the main opener may have another one in
+        # it; no text is without "".
+        self._spread = style.spread
+        self._opener = "" if self._spread else self._main
         self._common = style.common if plain else None
         self._quick = style.quick if plain else None
+        self._to_label = style.to_label
 
-    def _take_quick(self, quick: re.Pattern[str], chunk: str) -> list[Text | Citation] | None:
+    def _take_quick(self, quick: Quick, chunk: str) -> list[Text | Citation] | None:
         """Filter a small chunk in which a common marker begins, goes on or ends.
 
         Returns:
@@ -93,7 +99,7 @@ class ShortWay:
             self._waiting = text[len(before) :]
             visible.loose.append(before)
             return [Text(before)]
-        label = int(number)
+        label = self._to_label(number)
         passages = self._tally.keep(label)
         if passages is None:
             return None
@@ -120,7 +126,8 @@ class ShortWay:
         if (
             first in _MAY_SEPARATE
             or chunk[-1] in MAY_LEAD
-            or self._opener in chunk
+            or self._main in chunk
+            or self._spread
             or not chunk.isascii()
         ):
             return None
@@ -137,9 +144,9 @@ class ShortWay:
             filter no longer rests.
         """
         visible = self._visible
-        if self._opener in text:
+        if self._main in text:
             text = self._rest_on_markers(text)
-            if self._opener in text:
+            if self._main in text:
                 return text
         if not text:
             return ""
@@ -150,7 +157,7 @@ class ShortWay:
                 return text
             if first in " ,;&" and separator(text, 0, len(text))[1]:
                 return text
-        if not text.isascii() and self._other_opener.search(text):
+        if (self._spread or not text.isascii()) and self._other_opener.search(text):
             self._resting = False
             return text
         left = ""
@@ -177,10 +184,10 @@ class ShortWay:
         if not end or common is None:
             self._resting = False
             return text
-        if not text.isascii():
+        if self._spread or not text.isascii():
             wide = self._other_opener.search(text, 0, end)
             end = wide.start() if wide else end
-        opener = self._opener
+        opener = self._main
         events = self._events
         keep = self._tally.keep
         offset = visible.offset
@@ -215,7 +222,7 @@ class ShortWay:
                         events.append(Text(before))
                         return text[start:]
                 break
-            label = int(number)
+            label = self._to_label(number)
             passages = keep(label)
             if passages is None:
                 self._resting = False

@@ -9,22 +9,31 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from citestream.exceptions import StyleError
-from citestream.grammar import (
-    Alt,
-    Automaton,
-    Chars,
-    Expression,
-    Literal,
-    Repeat,
-    Seq,
-    State,
-    optional,
-)
+from citestream.grammar import Automaton, Expression, Machine, State
+from citestream.named import FileForm, PatternForm, PrivateForm
+from citestream.numbered import NumberForm
+from citestream.shapes import LabelForm
+from citestream.spelling import frames
+from citestream.typography import BREAKS, PAIRS
 
-__all__ = ["MOST_HELD", "NUMERIC", "MarkerStyle", "Reading"]
+__all__ = [
+    "CITATION",
+    "FOOTNOTE",
+    "LABEL",
+    "MOST_HELD",
+    "NUMERIC",
+    "OPENAI",
+    "OPENAI_PRIVATE",
+    "RAGFLOW",
+    "RAGFLOW_OLD",
+    "WEB",
+    "MarkerStyle",
+    "Reading",
+    "prefixed",
+]
 
 MOST_HELD = 256
 """Characters held back for one marker, by default.
@@ -33,31 +42,51 @@ Fifty three-digit labels with their separators fit, and so does a marker with
 the name of a file in it.
 """
 
-MOST_RANGE = 100
-"""Labels that one range may name; models write out lists, they do not cite whole books."""
+# What opens code, maths or an escape: a marker that holds it would hide what follows.
+_REGIONS = "`$\\"
+# What goes with a removed marker cannot be what opens one.
+_LEADS = "(*_!"
+# What stands between labels cannot be what ends their marker.
+_BETWEEN = ",;&-:"
 
-# Characters that take no room and so must not hide a marker: soft hyphen,
-# zero-width spaces and joiners, direction marks, variation selectors.
-_INVISIBLE = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\ufe00-\ufe0f\ufeff"
-)
-_BLANK = " \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_DASH = "\\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
-_COMMA = ",;\uff0c\u3001\uff1b"
-_PAIRS = ("[]", "\u3010\u3011", "\uff3b\uff3d")
-# A remark holds no brackets and spans no lines; nor does it open a region, in
-# which a bracket inside it would be code.
-_NOT_REMARK = "^`$\\\\\\[\\]\u3010\u3011\uff3b\uff3d\n\r\u000b\u000c\u0085\u2028\u2029"
-_WORDS = ("source", "document", "doc", "reference", "ref", "passage", "citation")
 
-_strip_invisible = re.compile(f"[{_INVISIBLE}]+")
-_items = re.compile(rf"(\d+)(?:[{_BLANK}]*[{_DASH}][{_BLANK}]*(\d+))?")
-_numbered = re.compile(
-    rf"[^\d]*?(?P<list>\d+(?:(?:[{_BLANK}{_COMMA}{_DASH}&]|and)*\d+)*)[{_BLANK}]*(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_after_dagger = re.compile(rf"[{_COMMA}][{_BLANK}]*(\d+)[{_BLANK}]*\u2020")
+class Writes(Protocol):
+    """What a marker is written back by."""
+
+    @property
+    def close(self) -> str:
+        """What closes a marker."""
+
+    def write(self, labels: tuple[int | str, ...], /) -> str:
+        """Return the canonical form of a marker that names `labels`."""
+
+
+class Form(Protocol):
+    """How the labels of one kind stand in a marker."""
+
+    numeric: bool
+
+    def write(self, labels: tuple[int | str, ...]) -> str:
+        """Return the canonical form of a marker that names `labels`."""
+
+    def can_write(self, label: int | str) -> bool:
+        """Return whether a marker can name `label`."""
+
+    def has_label(self, raw: str) -> bool:
+        """Return whether a marker that the end cut has at least one character of a label."""
+
+
+class ReadForm(Form, Protocol):
+    """A form whose markers can be told without the supplied labels."""
+
+    def expression(self) -> Expression:
+        """Return what a marker may look like."""
+
+    def read(self, raw: str) -> tuple[tuple[int | str, ...], int] | None:
+        """Return the labels of a whole marker and how many are not listed; `None`: it is prose."""
+
+    def may_still_be(self, raw: str) -> bool:
+        """Return whether a marker that has begun so can end as one."""
 
 
 class Reading(NamedTuple):
@@ -69,18 +98,33 @@ class Reading(NamedTuple):
     """How many more it names that are too long to convert, or too many to list."""
     drifted: bool
     """Whether the style is strict and this is not its canonical form."""
-    style: MarkerStyle
-    """The style that reads it, and writes it back."""
+    style: Writes
+    """What writes it back."""
+    found: tuple[tuple[int | str, ...], ...] | None = None
+    """The supplied labels that each label matches; `None` when each matches itself alone."""
+    repaired: tuple[tuple[str, int | str], ...] = ()
+    """What was written in place of some labels."""
 
 
 @dataclass(frozen=True)
 class MarkerStyle:
-    """How citations are written. Make a variant with `replace`."""
+    """How citations are written. Make a variant with `replace`.
+
+    Raises:
+        StyleError: Such markers cannot be held within a bound, or not be told
+            from what is around them. The message gives the reason.
+    """
 
     open: str = "["
     """What opens a marker."""
     close: str = "]"
     """What closes it."""
+    prefix: str = ""
+    """What stands before each label and is no part of it."""
+    label: str | None = None
+    """The pattern of a label; `None`: a number. A small language, see `citestream.patterns`."""
+    ignore_case: bool = True
+    """Whether the prefix may be written in another case."""
     strict: bool = False
     """Whether only the canonical form cites; the other spellings are removed and reported."""
     prose_from: int | None = None
@@ -91,6 +135,7 @@ class MarkerStyle:
     """Characters held back, at most, while a marker might be forming."""
 
     def __post_init__(self) -> None:
+        _check_frame(self.open, self.close, self.prefix)
         if not 16 <= self.most_held <= 65536:
             raise StyleError(
                 f"expected most_held between 16 and 65536 characters, got {self.most_held!r}: "
@@ -107,10 +152,34 @@ class MarkerStyle:
                 "leave it out to read every number as a label"
             )
 
+        _ = self.form  # a pattern is checked when it is read
+
+    @cached_property
+    def form(self) -> Any:
+        """How labels stand in a marker: a `Form`."""
+        if self.label is not None:
+            return PatternForm(
+                self.open,
+                self.close,
+                self.prefix,
+                self.label,
+                ignore_case=self.ignore_case,
+                most_held=self.most_held,
+            )
+        return NumberForm(
+            self.open,
+            self.close,
+            self.prefix,
+            ignore_case=self.ignore_case,
+            digits_most=self.digits_most,
+            prose_from=self.prose_from,
+        )
+
     @property
     def numeric(self) -> bool:
         """Whether labels are numbers."""
-        return True
+        form: Form = self.form
+        return form.numeric
 
     def replace(self, **changes: Any) -> MarkerStyle:
         """Return a variant of this style.
@@ -127,32 +196,50 @@ class MarkerStyle:
 
     def write(self, labels: tuple[int | str, ...]) -> str:
         """Return the canonical form of a marker that names `labels`."""
-        return f"{self.open}{', '.join(map(str, labels))}{self.close}"
+        form: Form = self.form
+        return form.write(labels)
 
     def can_write(self, label: int | str) -> bool:
         """Return whether a marker in this style can name `label`."""
-        return (
-            isinstance(label, int)
-            and 0 <= label < 10**self.digits_most
-            and not (self.prose_from is not None and label >= self.prose_from)
-        )
+        form: Form = self.form
+        return form.can_write(label)
 
     # What the scanner asks
+
+    def machine(self, openers: str) -> Machine:
+        """Return what follows a marker, among styles whose markers begin with `openers`."""
+        form: ReadForm = self.form
+        return Automaton(form.expression(), openers + BREAKS + _REGIONS)
 
     @cached_property
     def start(self) -> State:
         """The state before a marker's first character."""
-        return Automaton(_numeric_marker()).start
+        return self.machine(self.openers).start
+
+    @cached_property
+    def openers(self) -> str:
+        """The characters that a marker can begin with."""
+        return "".join(dict.fromkeys(opener[0] for opener in frames(self.open, self.close)))
+
+    @property
+    def spread(self) -> bool:
+        """Whether there are other ASCII characters to begin with than the first of `open`."""
+        return False
+
+    @cached_property
+    def overlaps(self) -> bool:
+        """Whether a marker can begin inside another one that turns out to be none."""
+        return any(char in self.openers for char in self.open[1:] + self.prefix + self.close)
 
     @cached_property
     def opener(self) -> re.Pattern[str]:
         """Finds the characters that a marker can begin with."""
-        return re.compile(f"[{re.escape(''.join(self.pairs))}]")
+        return re.compile(f"[{re.escape(self.openers)}]")
 
     @cached_property
     def pairs(self) -> dict[str, str]:
         """Brackets that go with a marker when they stand around it and nothing else."""
-        return {pair[0]: pair[1] for pair in _PAIRS}
+        return PAIRS if self.openers[0] in PAIRS else {}
 
     @cached_property
     def common(self) -> re.Pattern[str] | None:
@@ -160,9 +247,7 @@ class MarkerStyle:
 
         Its groups are the label and the bracket that closes it.
         """
-        if self.prose_from is not None:
-            return None
-        return re.compile(rf"\[(?:([1-9][0-9]{{0,{self.digits_most - 1}}})(?:(\])|\Z)|\Z)")
+        return self.form.common() if isinstance(self.form, NumberForm) else None
 
     @cached_property
     def quick(self) -> re.Pattern[str] | None:
@@ -172,131 +257,135 @@ class MarkerStyle:
         bracket that closes it, and the text after, none of which needs a
         second look.
         """
-        if self.prose_from is not None:
-            return None
-        calm = re.escape("".join(self.pairs)) + r"\n\r`$\\:"
-        end = rf"[^{calm} (*_!]"
-        return re.compile(
-            rf"((?:[^{calm}]*{end})?)( ?)\["
-            rf"(?:([1-9][0-9]{{0,{self.digits_most - 1}}})"
-            rf"(?:(\])((?:[^{calm} ,;&(](?:[^{calm}]*{end})?(?<![(*_!]))?))?)?"
-        )
+        form = self.form
+        return form.quick(self.openers) if isinstance(form, NumberForm) else None
+
+    @property
+    def to_label(self) -> type[int]:
+        """What makes a label of the first group of `common`."""
+        return int
 
     @cached_property
     def other_opener(self) -> re.Pattern[str]:
         """Finds characters that a marker can begin with, but for the canonical one."""
-        return re.compile(f"[{re.escape(''.join(self.pairs).replace(self.open, ''))}]")
+        others = self.openers.replace(self.open[0], "")
+        return re.compile(f"[{re.escape(others)}]" if others else "(?!)")
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""
-        if raw.isascii() and raw[1:-1].isdigit() and len(raw) - 2 <= self.digits_most:
-            number = int(raw[1:-1])
-            if self.prose_from is not None and number >= self.prose_from:
-                return None
-            return Reading((number,), 0, self.strict and raw != self.write((number,)), self)
-        text = _strip_invisible.sub("", raw)[1:-1]
-        match = _numbered.match(text)
-        if match is None:  # pragma: no cover - the grammar has found a number
+        form: ReadForm = self.form
+        found = form.read(raw)
+        if found is None:
             return None
-        labels: list[int] = []
-        unlisted = 0
-        for first, last in _items.findall(match["list"]):
-            if len(first) > self.digits_most or len(last) > self.digits_most:
-                unlisted += 1
-                continue
-            low = int(first)
-            high = int(last or first)
-            if high < low:
-                return None
-            if high - low >= MOST_RANGE:
-                unlisted += 1
-            else:
-                labels.extend(range(low, high + 1))
-        if match["rest"].startswith("\u2020"):
-            for digits in _after_dagger.findall(match["rest"]):
-                if len(digits) > self.digits_most:
-                    unlisted += 1
-                else:
-                    labels.append(int(digits))
-        if self.prose_from is not None and not unlisted and min(labels) >= self.prose_from:
-            return None
-        found = tuple(labels)
-        return Reading(found, unlisted, self.strict and raw != self.write(found), self)
+        labels, unlisted = found
+        return Reading(labels, unlisted, self.strict and raw != self.write(labels), self)
 
     def may_still_be(self, raw: str) -> bool:
-        """Return whether a marker that has begun so can end as one.
-
-        The grammar does not compare numbers, and a reversed range is prose.
-        """
-        if raw.isascii() and "-" not in raw:
-            return True
-        text = _strip_invisible.sub("", raw)[1:]
-        match = _numbered.match(text)
-        if match is None:
-            return True
-        for item in _items.finditer(match["list"]):
-            first, last = item.groups()
-            if last and item.end() + match.start("list") < len(text):
-                longest = max(len(first), len(last))
-                if longest <= self.digits_most and int(last) < int(first):
-                    return False
-        return True
+        """Return whether a marker that has begun so can end as one."""
+        form: ReadForm = self.form
+        return form.may_still_be(raw)
 
     def has_label(self, raw: str) -> bool:
         """Return whether a marker that the end cut has at least one character of a label."""
-        return any(map(str.isdecimal, raw))
+        form: Form = self.form
+        return form.has_label(raw)
 
 
-def _numeric_marker() -> Expression:
-    """Return what a numbered marker may look like, with all the drift that models write."""
-    invisible = Repeat(Chars(_INVISIBLE))
-    blanks = Repeat(Chars(_BLANK + _INVISIBLE))
-    blank = Seq((invisible, Chars(_BLANK), blanks))
-    number = Seq((Chars(r"\d"), Repeat(Chars(r"\d" + _INVISIBLE)), blanks))
-    item = Seq((number, optional(Seq((Chars(_DASH), blanks, number)))))
-
-    def spelled(word: str) -> Expression:
-        return Seq(
-            tuple(Seq((Literal(c, ignore_case=True), invisible)) for c in word[:-1])
-            + (Literal(word[-1], ignore_case=True),)
+def _check_frame(opening: str, closing: str, prefix: str) -> None:
+    for name, value in (("open", opening), ("close", closing), ("prefix", prefix)):
+        if not isinstance(value, str):
+            raise StyleError(f"expected {name} to be a str, got {type(value).__name__}")
+        if len(value) > 64:
+            raise StyleError(f"expected {name} of at most 64 characters, got {len(value)}")
+        if any(char in BREAKS for char in value):
+            raise StyleError(f"expected {name} on one line, got {value!r}")
+    if not opening or not closing:
+        raise StyleError(
+            f"expected something that opens a marker and something that closes it, got {opening!r} "
+            f"and {closing!r}: nothing would tell a marker from the text around it"
+        )
+    first = opening[0]
+    if first.isalnum() or first.isspace() or first in _REGIONS + _LEADS:
+        raise StyleError(
+            f"expected open to begin with a bracket or a sign of its own, got {opening!r}: "
+            "it would be taken for a word, for code or for what goes with a removed marker"
+        )
+    if any(char.isalnum() or char.isspace() or char in "`\\" + _BETWEEN for char in closing):
+        raise StyleError(
+            f"expected close to be made of brackets or signs, got {closing!r}: "
+            "it would be taken for a part of the labels"
+        )
+    inner = set(opening[1:] + prefix) & {*_REGIONS, *PAIRS, *PAIRS.values()}
+    if prefix and (inner or first in prefix or closing[0] in prefix):
+        raise StyleError(
+            f"expected a prefix without brackets, backticks, dollars, backslashes and what opens "
+            f"or closes the marker, got {prefix!r}: it would hide where a marker is"
+        )
+    if set(opening[1:]) & set(_REGIONS):
+        raise StyleError(
+            f"expected open without backticks, dollars and backslashes, got {opening!r}"
         )
 
-    conjunction = Seq((spelled("and"), blank))
-    separator = Alt(
-        (
-            Seq((Chars(_COMMA), blanks, optional(conjunction))),
-            Seq((Literal("&"), blanks)),
-            conjunction,
+
+def prefixed(prefix: str, *, label: str | None = None, ignore_case: bool = True) -> MarkerStyle:
+    """Return the style of markers such as `[S1]`, `[doc1]`, `[cite:kb-7]`.
+
+    Args:
+        prefix: What stands before each label and is no part of it.
+        label: The pattern of a label; `None`: a number.
+        ignore_case: Whether the prefix may be written in another case.
+
+    Raises:
+        StyleError: The prefix is empty, or no such markers can be told apart.
+    """
+    if not prefix:
+        raise StyleError(
+            "expected a prefix, got an empty one: use NUMERIC, or MarkerStyle(label=...)"
         )
-    )
-    numbers = Seq((item, Repeat(Seq((separator, item)))))
-    remark = Repeat(Chars(_NOT_REMARK))
-    word = Seq(
-        (
-            Alt(tuple(spelled(word) for word in _WORDS)),
-            optional(Seq((invisible, Literal("s", ignore_case=True)))),
-            Alt(
-                (
-                    Seq((blanks, Literal("."), blanks, optional(Literal(":")), blanks)),
-                    Seq((blanks, Literal(":"), blanks)),
-                    blank,
-                )
-            ),
-        )
-    )
-    content = Seq(
-        (
-            blanks,
-            Alt(
-                (
-                    Seq((numbers, optional(Seq((Literal("\u2020"), remark))))),
-                    Seq((word, numbers, optional(Seq((Chars(":\u2020"), remark))))),
-                )
-            ),
-        )
-    )
-    return Alt(tuple(Seq((Literal(a), content, Literal(b))) for a, b in _PAIRS))
+    return MarkerStyle(prefix=prefix, label=label, ignore_case=ignore_case)
+
+
+class _Files(MarkerStyle):
+    @cached_property
+    def form(self) -> FileForm:
+        return FileForm(self.digits_most)
+
+
+class _Private(MarkerStyle):
+    @cached_property
+    def form(self) -> PrivateForm:
+        return PrivateForm()
+
+
+class _Labels(MarkerStyle):
+    @cached_property
+    def form(self) -> LabelForm:
+        return LabelForm(self.most_held)
 
 
 NUMERIC = MarkerStyle()
 """Numbers in square brackets, `[1]`, `[1, 2]`, with all the drift that models write."""
+
+FOOTNOTE = prefixed("^")
+"""Markdown's footnotes, `[^1]`."""
+
+OPENAI = _Files(open="\u3010", close="\u3011")
+"""OpenAI's file search, `【4:0†source】`; its label is `4:0`."""
+
+OPENAI_PRIVATE = _Private(open="\ue200", close="\ue201")
+"""OpenAI's own marks, with private-use characters around `cite` and `turn0file0`, the label."""
+
+RAGFLOW = prefixed("ID:")
+"""RAGFlow's `[ID:0]`, counted from zero."""
+
+RAGFLOW_OLD = MarkerStyle(open="##", close="$$")
+"""RAGFlow's older `##0$$`, counted from zero."""
+
+WEB = prefixed("web:")
+"""Web results, `[web:3]`."""
+
+CITATION = prefixed("citation:")
+"""Numbers behind a word, `[citation:3]`."""
+
+LABEL = _Labels()
+"""The passages' own labels, `[Article 6(3)]`, `[policy.pdf]`."""

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from citestream.events import Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from citestream.events import Ended, Label
     from citestream.passages import Passage, Passages
+    from citestream.styles import Reading
 
 __all__ = ["MOST_INVALID", "Tally"]
 
@@ -19,11 +22,29 @@ MOST_INVALID = 100
 class Tally:
     """The score of one answer, shared by all its text blocks."""
 
-    __slots__ = ("_cited", "_invalid", "kept", "passages", "refused", "removed", "truncated")
+    __slots__ = (
+        "_cited",
+        "_invalid",
+        "_known",
+        "_prior",
+        "_repaired",
+        "kept",
+        "passages",
+        "refused",
+        "removed",
+        "truncated",
+    )
 
-    def __init__(self, passages: Passages) -> None:
+    def __init__(self, passages: Passages, prior: Passages | None = None) -> None:
         self.passages = passages
         """What was in the prompt."""
+        # Passages of earlier turns, and all labels that have a passage. A
+        # label that stands in both lists is the prompt's.
+        self._prior = prior
+        self._known: Container[Label] = passages.by_label
+        if prior is not None:
+            self._known = _Either(passages, prior)
+        self._repaired: dict[str, Label] = {}
         # Dicts for their order; the numbers count from one, for renumbering.
         self._cited: dict[Label, int] = {}
         self._invalid: dict[Label, None] = {}
@@ -36,25 +57,22 @@ class Tally:
         self.refused = False
         """Whether the answer holds the refusal sentence."""
 
-    def check(
-        self, labels: tuple[Label, ...], unlisted: int = 0, *, drifted: bool = False
-    ) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
+    def check(self, reading: Reading) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
         """Check a marker's labels and count it.
-
-        Args:
-            labels: What the marker names.
-            unlisted: How many more labels it names that are too long to
-                convert; they are invalid, and not listed.
-            drifted: Whether the marker is spelled as the style does not
-                allow; then none of its labels counts.
 
         Returns:
             The labels that have a passage, and those that have none.
         """
-        known = self.passages.by_label
-        if drifted:
+        labels = reading.labels
+        known = self._known
+        if reading.drifted:
             cited: tuple[Label, ...] = ()
             invalid = labels
+        elif reading.found is not None:
+            cited = tuple(dict.fromkeys(label for found in reading.found for label in found))
+            invalid = tuple(
+                label for label, found in zip(labels, reading.found, strict=True) if not found
+            )
         else:
             cited = tuple(label for label in labels if label in known)
             invalid = (
@@ -62,6 +80,9 @@ class Tally:
                 if len(cited) == len(labels)
                 else tuple(label for label in labels if label not in known)
             )
+        for written, label in () if reading.drifted else reading.repaired:
+            if len(self._repaired) < MOST_INVALID:
+                self._repaired[written] = label
         if cited:
             self.kept += 1
             for label in cited:
@@ -75,17 +96,25 @@ class Tally:
                     self.truncated = True
                     break
                 self._invalid[label] = None
-        if unlisted:
+        if reading.unlisted:
             self.truncated = True
         return cited, invalid
+
+    def knows(self, reading: Reading) -> bool:
+        """Return whether all labels of a marker have a passage."""
+        if reading.unlisted or reading.drifted:
+            return False
+        if reading.found is not None:
+            return all(reading.found)
+        return all(label in self._known for label in reading.labels)
 
     def keep(self, label: Label) -> tuple[Passage, ...] | None:
         """Count a marker that names one label, if that has a passage; return its passages."""
         passages = self.passages.by_label.get(label)
         if not passages:
-            if passages is None:
+            if passages is None and label not in self._known:
                 return None
-            passages = self.passages.get(label)
+            passages = self.passages_of((label,))
         self.kept += 1
         if label not in self._cited:
             self._cited[label] = len(self._cited) + 1
@@ -102,10 +131,24 @@ class Tally:
     def passages_of(self, labels: tuple[Label, ...]) -> tuple[Passage, ...]:
         """Return the passages of some labels, in their order."""
         get = self.passages.get
-        return tuple(passage for label in labels for passage in get(label))
+        if self._prior is None:
+            return tuple(passage for label in labels for passage in get(label))
+        earlier = self._prior.get
+        return tuple(passage for label in labels for passage in get(label) or earlier(label))
 
-    def summary(self, ended: Ended = "complete", reason: str | None = None) -> Summary:
-        """Return the score."""
+    def summary(
+        self,
+        ended: Ended = "complete",
+        reason: str | None = None,
+        near: tuple[tuple[str, tuple[Label, ...]], ...] = (),
+    ) -> Summary:
+        """Return the score.
+
+        Args:
+            ended: How the stream ended.
+            reason: Why, when there is more to say.
+            near: What was written near a supplied label, with what it is near.
+        """
         cited = tuple(self._cited)
         return Summary(
             cited=cited,
@@ -121,4 +164,25 @@ class Tally:
             uncited=None,
             ended=ended,
             reason=reason,
+            prior=tuple(label for label in cited if label not in self.passages.by_label),
+            near=near,
+            repaired=tuple(self._repaired.items()),
         )
+
+    @property
+    def invalid(self) -> tuple[Label, ...]:
+        """Labels that have no passage, in the order of first use."""
+        return tuple(self._invalid)
+
+
+class _Either:
+    """The labels of two passage lists, as they are when asked."""
+
+    __slots__ = ("_first", "_second")
+
+    def __init__(self, first: Passages, second: Passages) -> None:
+        self._first = first.by_label
+        self._second = second.by_label
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._first or label in self._second

@@ -70,9 +70,10 @@ class Writer:
         """Return what the reader sees in place of a marker; `""` removes it."""
         if self._show == "none":
             return ""
-        numbers = tuple(map(tally.number, cited)) if self._renumber else cited
+        numbers = tuple(map(tally.number, cited)) if self._renumber else _valid(reading, cited)
         if not invalid and not reading.unlisted:
-            text = raw if self._show == "verbatim" else reading.style.write(numbers)
+            as_written = self._show == "verbatim" and not reading.repaired
+            text = raw if as_written else reading.style.write(numbers)
             return self._shown(text, cited, raw, tally)
         if self._invalid == "keep":
             if reading.unlisted or reading.drifted:
@@ -91,6 +92,14 @@ class Writer:
         passages = tally.passages_of(cited)
         citation = Citation(text, cited, (), raw, passages, 0, len(text))
         return _string(self._show(citation), "show")
+
+
+def _valid(reading: Reading, cited: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Return the labels to write: a broader or narrower one stays as the model wrote it."""
+    if reading.found is None:
+        return cited
+    pairs = zip(reading.labels, reading.found, strict=True)
+    return tuple(label for label, found in pairs if found)
 
 
 def _string(text: object, option: str) -> str:

@@ -146,6 +146,9 @@ def test_a_summary_goes_out_as_json() -> None:
         "uncited": None,
         "ended": "complete",
         "reason": None,
+        "prior": [],
+        "near": [],
+        "repaired": [],
     }
 
 

@@ -1,0 +1,399 @@
+"""The styles of one answer, joined and bound to its labels: what a scanner asks.
+
+It finds no marker itself and keeps no score.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from citestream.exceptions import StyleError
+from citestream.grammar import DEAD, Joined, Machine, State, follow
+from citestream.labels import Names
+from citestream.numbered import NumberForm
+from citestream.shapes import LabelForm, LabelMachine, split
+from citestream.styles import MarkerStyle, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from citestream.passages import Passages
+
+__all__ = ["Bound", "Dialect", "bind", "check_styles"]
+
+
+class Met(Protocol):
+    """A marker of the common form, or its beginning."""
+
+    def groups(self) -> tuple[Any, ...]:
+        """Return its label, and what closes it if it has come."""
+
+    def end(self) -> int:
+        """Return where it ends."""
+
+
+class Common(Protocol):
+    """Finds markers in the form in which nearly all come."""
+
+    def match(self, text: str, at: int, /) -> Met | None:
+        """Read the marker at a place, or `None`: it needs a second look."""
+
+
+class MetInProse(Protocol):
+    """A small chunk with one marker in it."""
+
+    def groups(self) -> tuple[Any, ...]:
+        """Return the text before, the space, the label, what closes it, and the text after."""
+
+    def end(self, group: int, /) -> int:
+        """Return where a group ends."""
+
+
+class Quick(Protocol):
+    """Finds a small chunk of calm prose in which one marker of the common form stands."""
+
+    def fullmatch(self, text: str, /) -> MetInProse | None:
+        """Read the chunk, or `None`: it needs a second look."""
+
+
+class Dialect(Protocol):
+    """What markers look like in one answer."""
+
+    @property
+    def start(self) -> State:
+        """The state before a marker's first character."""
+
+    @property
+    def open(self) -> str:
+        """What most markers begin with."""
+
+    @property
+    def opener(self) -> re.Pattern[str]:
+        """Finds the characters that a marker can begin with."""
+
+    @property
+    def other_opener(self) -> re.Pattern[str]:
+        """Finds those of them that are not the first of `open`."""
+
+    @property
+    def openers(self) -> str:
+        """The characters that a marker can begin with."""
+
+    @property
+    def spread(self) -> bool:
+        """Whether there are other ASCII characters among them than the first of `open`."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a marker can begin inside another one that turns out to be none."""
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """Brackets that go with a marker when they stand around it and nothing else."""
+
+    @property
+    def most_held(self) -> int:
+        """Characters held back, at most, while a marker might be forming."""
+
+    @property
+    def common(self) -> Common | None:
+        """Finds the common form, if there is one."""
+
+    @property
+    def quick(self) -> Quick | None:
+        """Finds a small chunk with one marker of the common form in it."""
+
+    @property
+    def to_label(self) -> Callable[[Any], int | str]:
+        """What makes a label of the first group of what `common` finds."""
+
+    def read(self, raw: str) -> Reading | None:
+        """Read a whole marker, or return `None` when it is prose after all."""
+
+    def may_still_be(self, raw: str) -> bool:
+        """Return whether a marker that has begun so can end as one."""
+
+    def has_label(self, raw: str) -> bool:
+        """Return whether a marker that the end cut has at least one character of a label."""
+
+
+def check_styles(style: object) -> tuple[MarkerStyle, ...]:
+    """Return the styles that a caller gave, one or a tuple of them.
+
+    Raises:
+        StyleError: It is something else, or none.
+    """
+    styles = style if isinstance(style, tuple) else (style,)
+    if not styles or not all(isinstance(one, MarkerStyle) for one in styles):
+        raise StyleError(
+            f"expected a MarkerStyle or a tuple of them, got {style!r}: "
+            "choose from citestream.styles"
+        )
+    return styles
+
+
+def bind(
+    styles: tuple[MarkerStyle, ...], lists: tuple[Passages, ...], match: str, repair: bool
+) -> Dialect:
+    """Return what a scanner asks about the markers of one answer.
+
+    Args:
+        styles: The styles that are active at once.
+        lists: What supplies the labels.
+        match: `"exact"` or `"hierarchical"`.
+        repair: Whether a label that is no supplied one, but near exactly one, is read as that.
+    """
+    if len(styles) == 1 and styles[0].numeric and not repair:
+        return styles[0]  # it needs to know no labels
+    names = Names(*lists, hierarchical=match == "hierarchical")
+    return _Joint([Bound(style, names, repair) for style in styles], names)
+
+
+class Bound:
+    """A style that knows which labels were supplied."""
+
+    def __init__(self, style: MarkerStyle, names: Names, repair: bool) -> None:
+        self.style = style
+        """The style."""
+        self._names = names
+        self._repair = repair
+        self._of_labels = isinstance(style.form, LabelForm)
+        self.machine: Machine | None = None
+        """What follows a marker of this style."""
+
+    @property
+    def close(self) -> str:
+        """What closes a marker."""
+        return self.style.close
+
+    def renew(self, openers: str) -> Machine:
+        """Make the machine, or make it again for labels that were added."""
+        if self._of_labels:
+            self.machine = LabelMachine(self._names, openers)
+        elif self.machine is None:
+            # The style keeps the machine that it needs alone.
+            alone = openers == self.style.openers
+            self.machine = self.style.start.machine if alone else self.style.machine(openers)
+        return self.machine
+
+    def follows(self, raw: str) -> State:
+        """Return how far a marker has come in this style."""
+        assert self.machine is not None  # it was made when the first marker began
+        return follow(self.machine.start, raw)
+
+    def write(self, labels: tuple[int | str, ...]) -> str:
+        """Return the canonical form of a marker that names `labels`."""
+        text = self.style.write(labels)
+        if self._of_labels and len(labels) > 1 and self._split(text) != list(labels):
+            # A comma in one of them would hide where it ends.
+            return f"{self.style.open}{'; '.join(map(str, labels))}{self.style.close}"
+        return text
+
+    def read(self, raw: str) -> Reading | None:
+        """Read a whole marker of this style, or return `None` when it is prose after all."""
+        style = self.style
+        names = self._names
+        if self._of_labels:
+            labels: tuple[int | str, ...] = tuple(self._split(raw))
+            unlisted = 0
+        else:
+            read = style.form.read(raw)
+            if read is None:
+                return None
+            labels, unlisted = read
+            if style.numeric:
+                return Reading(labels, unlisted, style.strict and raw != style.write(labels), self)
+            supplied = [(label, names.find(str(label))) for label in labels]
+            labels = tuple(label if found is None else found for label, found in supplied)
+        drifted = style.strict and raw != self.write(labels)
+        found = None
+        if names.hierarchical and self._of_labels:
+            found = tuple(names.matching(str(label)) for label in labels)
+        if not self._repair:
+            return Reading(labels, unlisted, drifted, self, found)
+        repaired: list[tuple[str, int | str]] = []
+        right: list[int | str] = []
+        for index, label in enumerate(labels):
+            known = found[index] if found is not None else names.find(str(label)) is not None
+            meant = None if known else names.repaired(str(label))
+            if meant is not None:
+                repaired.append((str(label), meant))
+            right.append(label if meant is None else meant)
+        if found is not None:
+            found = tuple(names.matching(str(label)) for label in right)
+        return Reading(tuple(right), unlisted, drifted, self, found, tuple(repaired))
+
+    def _split(self, raw: str) -> list[str]:
+        assert isinstance(self.machine, LabelMachine)
+        return split(raw[1:-1], self._names, self.machine.shapes)
+
+    def common(self) -> Common | None:
+        """Return what finds the common form, if this style has one."""
+        form = self.style.form
+        if isinstance(form, NumberForm):
+            pattern = self.style.common
+            return None if pattern is None else _Numbers(pattern)
+        if self.style.close != "]":
+            return None
+        return _Supplied(self.style, self._names)
+
+
+class _Joint:
+    """Several styles at once, bound to the labels supplied."""
+
+    def __init__(self, parts: list[Bound], names: Names) -> None:
+        self._parts = parts
+        self._names = names
+        styles = [part.style for part in parts]
+        self.openers = "".join(dict.fromkeys("".join([style.openers for style in styles])))
+        self.open = "[" if "[" in self.openers else styles[0].open
+        self.spread = any(map(str.isascii, self.openers.replace(self.open[0], "")))
+        self.overlaps = any(style.overlaps for style in styles) or (
+            len({style.openers for style in styles}) > 1
+        )
+        self.most_held = max(style.most_held for style in styles)
+        self.pairs: dict[str, str] = {}
+        for style in styles:
+            self.pairs |= style.pairs
+        self.quick: Quick | None = None
+        self._start: State | None = None
+
+    @property
+    def start(self) -> State:
+        if self._names.grown() or self._start is None:
+            machines = tuple(part.renew(self.openers) for part in self._parts)
+            self._start = (machines[0] if len(machines) == 1 else Joined(machines)).start
+        return self._start
+
+    @cached_property
+    def opener(self) -> re.Pattern[str]:
+        return re.compile(f"[{re.escape(self.openers)}]")
+
+    @cached_property
+    def other_opener(self) -> re.Pattern[str]:
+        others = self.openers.replace(self.open[0], "")
+        return re.compile(f"[{re.escape(others)}]" if others else "(?!)")
+
+    @cached_property
+    def common(self) -> Common | None:
+        found = [part.common() for part in self._parts]
+        commons = [common for common in found if common is not None]
+        if not commons:
+            return None
+        return commons[0] if len(commons) == 1 else _AnyOf(commons)
+
+    @property
+    def to_label(self) -> Callable[[Any], int | str]:
+        return _same
+
+    def read(self, raw: str) -> Reading | None:
+        readings = [part.read(raw) for part in self._parts if part.follows(raw).whole]
+        found = [reading for reading in readings if reading is not None]
+        # Of several styles that read it, one whose labels are all known is meant.
+        known = (reading for reading in found if self._knows(reading))
+        return next(known, found[0] if found else None)
+
+    def _knows(self, reading: Reading) -> bool:
+        if reading.found is not None:
+            return all(reading.found)
+        return not reading.unlisted and all(map(self._names.knows, reading.labels))
+
+    def may_still_be(self, raw: str) -> bool:
+        return any(
+            isinstance(part.style.form, LabelForm) or part.style.may_still_be(raw)
+            for part in self._parts
+            if part.follows(raw) is not DEAD
+        )
+
+    def has_label(self, raw: str) -> bool:
+        return any(
+            part.style.has_label(raw) for part in self._parts if part.follows(raw) is not DEAD
+        )
+
+
+def _same(label: int | str) -> int | str:
+    return label
+
+
+class _Met:
+    __slots__ = ("_closed", "_end", "_label")
+
+    def __init__(self, label: int | str, closed: bool, end: int) -> None:
+        self._label = label
+        self._closed = closed
+        self._end = end
+
+    def groups(self) -> tuple[int | str, bool]:
+        return self._label, self._closed
+
+    def end(self) -> int:
+        return self._end
+
+
+class _Numbers:
+    """Finds numbers in their common form, among markers of other styles."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def match(self, text: str, at: int) -> _Met | None:
+        match = self._pattern.match(text, at)
+        if match is None:
+            return None
+        number, closed = match.groups()
+        return _Met(int(number) if closed else 0, bool(closed), match.end())
+
+
+class _Supplied:
+    """Finds the canonical markers of supplied labels, one label each."""
+
+    def __init__(self, style: MarkerStyle, names: Names) -> None:
+        self._style = style
+        self._names = names
+        self._markers: dict[str, int | str] = {}
+        self._ordered: list[str] = []
+        self._known: object = None
+        self._longest = 0
+
+    def match(self, text: str, at: int) -> _Met | None:
+        names = self._names
+        if names.grown() or self._known is not names.folded:
+            self._take_in()
+        end = text.find("]", at, at + self._longest) + 1
+        if end:
+            label = self._markers.get(text[at:end])
+            return None if label is None else _Met(label, True, end)
+        begun = text[at : at + self._longest]
+        first = bisect_left(self._ordered, begun)
+        if first < len(self._ordered) and self._ordered[first].startswith(begun):
+            return _Met("", False, len(text)) if at + len(begun) == len(text) else None
+        return None
+
+    def _take_in(self) -> None:
+        names = self._names
+        self._known = names.folded
+        self._markers = {
+            self._style.write((label,)): label
+            for label in names.folded.values()
+            if self._style.can_write(label)
+            and not (names.hierarchical and names.ambiguous(str(label)))
+        }
+        self._ordered = sorted(self._markers)
+        self._longest = max(map(len, self._ordered), default=0)
+
+
+class _AnyOf:
+    """Finds what any of several finds."""
+
+    def __init__(self, commons: list[Common]) -> None:
+        self._commons = commons
+
+    def match(self, text: str, at: int) -> Met | None:
+        for common in self._commons:
+            met = common.match(text, at)
+            if met is not None:
+                return met
+        return None
