@@ -181,7 +181,8 @@ class BlockFilter(ShortWay):
             FinishedError: It was already called.
         """
         self._check_open()
-        self._events = events = []
+        events: list[Text | Citation] = []
+        self._events = events
         if self._waiting or not self._resting:
             self._wake(self._waiting)
             self._waiting = ""
@@ -224,7 +225,8 @@ class BlockFilter(ShortWay):
                 "decode bytes first, with an incremental decoder"
             )
         self._check_open()
-        self._events = events = []
+        events: list[Text | Citation] = []
+        self._events = events
         if len(chunk) <= _PIECE:
             self._take(chunk)
         else:

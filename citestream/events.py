@@ -115,6 +115,12 @@ class Summary:
     """What the model wrote that is no label but nearly one, and the labels it may have meant."""
     repaired: tuple[tuple[str, Label], ...] = ()
     """What the model wrote, and the label it was read as; none unless repair is on."""
+    cited_in: tuple[tuple[Label, tuple[int, ...]], ...] = ()
+    """Each label cited, and the numbers of the sentences that cite it, from one.
+
+    Empty while sentences are off. A pile of markers at the end shows as the
+    same last number everywhere.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as the JSON object that every surface sends.
@@ -139,6 +145,9 @@ class Summary:
             "prior": list(self.prior),
             "near": [{"written": written, "labels": list(labels)} for written, labels in self.near],
             "repaired": [{"written": written, "label": label} for written, label in self.repaired],
+            "cited_in": [
+                {"label": label, "sentences": list(numbers)} for label, numbers in self.cited_in
+            ],
         }
 
 
@@ -147,5 +156,5 @@ def _payload(passage: Any) -> Mapping[str, Any]:
     return payload
 
 
-Event: TypeAlias = Text | Citation | Summary
-"""Anything that a filter gives out."""
+Event: TypeAlias = Text | Citation | Sentence | Summary
+"""Anything that a filter gives out; sentences only when they are asked for."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from citestream.block import BlockFilter
 from citestream.dialect import bind, check_styles
-from citestream.events import Summary
+from citestream.events import Citation, Summary, Text
 from citestream.exceptions import SourceError
 from citestream.passages import NO_ANSWER, Passages
+from citestream.sentences import Coverage, Sentences
 from citestream.styles import NUMERIC, MarkerStyle
 from citestream.tally import Tally
 from citestream.writing import Invalid, Show, Writer
@@ -45,6 +46,15 @@ class CitationFilter(BlockFilter):
 
     __slots__ = ("_dialect",)
 
+    def __new__(  # noqa: PYI034 - one that follows sentences may come back
+        cls, *_: Any, sentences: bool = False, **__: Any
+    ) -> CitationFilter:
+        """Make a filter that follows the sentences, if they are asked for.
+
+        Who does not ask pays nothing for the question, not even one look per chunk.
+        """
+        return super().__new__(_SentenceFilter if sentences and cls is CitationFilter else cls)
+
     def __init__(
         self,
         passages: PassageSource,
@@ -57,7 +67,7 @@ class CitationFilter(BlockFilter):
         renumber: bool = False,
         prior: PassageSource | None = None,
         repair: bool = False,
-        sentences: Literal[False] = False,
+        sentences: bool = False,
         refusal: str | None = NO_ANSWER,
     ) -> None:
         """Make a filter.
@@ -83,7 +93,8 @@ class CitationFilter(BlockFilter):
             repair: Whether a written label that is none, but is one edit, one case
                 or one hyphen away from exactly one with the same numbers, is read
                 as that. The summary says so.
-            sentences: Whether sentences are counted; not yet.
+            sentences: Whether a `Sentence` comes out as each one ends, and the
+                summary counts them and names those without a citation.
             refusal: The exact sentence that says there is no answer; `None`
                 looks for none.
 
@@ -94,7 +105,10 @@ class CitationFilter(BlockFilter):
         """
         if match not in ("exact", "hierarchical"):
             raise ValueError(f'expected match="exact" or "hierarchical", got {match!r}')
-        _check_option("sentences", sentences, False)
+        if not isinstance(sentences, bool):
+            raise ValueError(  # noqa: TRY004 - options fail alike
+                f"expected sentences to be True or False, got {sentences!r}"
+            )
         styles = check_styles(style)
         sentence: object = refusal
         if sentence is not None and not (isinstance(sentence, str) and sentence.strip()):
@@ -102,12 +116,8 @@ class CitationFilter(BlockFilter):
                 f"expected refusal to be a sentence, or None to look for none, got {refusal!r}"
             )
         writer = _writer(invalid, replacement, show, renumber)
-        known = Passages.of(passages)
-        known.check_style(style)
-        earlier = None
-        if prior is not None:
-            earlier = Passages.of(prior)
-            earlier.check_style(style)
+        known = _passages(passages, style)
+        earlier = None if prior is None else _passages(prior, style)
         lists = (known,) if earlier is None else (known, earlier)
         self._dialect = bind(styles, lists, match, repair)
         super().__init__(Tally(known, earlier), self._dialect, writer, refusal)
@@ -147,6 +157,81 @@ class CitationFilter(BlockFilter):
         return self._tally.summary(ended, reason)
 
 
+class _SentenceBlock(BlockFilter):
+    """A text block whose sentences are followed."""
+
+    __slots__ = ("_sentences",)
+
+    def __init__(self, whole: _SentenceFilter) -> None:
+        super().__init__(whole._tally, whole._dialect, whole._writer, whole._refusal)
+        self._sentences = Sentences(whole._coverage)
+
+    def feed(self, chunk: str) -> list[Text | Citation]:
+        return _with_sentences(super().feed(chunk), self._sentences)
+
+    def finish(self) -> list[Text | Citation]:
+        events = _with_sentences(super().finish(), self._sentences)
+        return [*events, *cast("list[Any]", self._sentences.finish())]
+
+
+class _SentenceFilter(CitationFilter):
+    """A filter of an answer whose sentences are followed."""
+
+    __slots__ = ("_coverage", "_sentences")
+
+    def __init__(self, passages: PassageSource, **options: Any) -> None:
+        super().__init__(passages, **options)
+        self._coverage = Coverage()
+        self._sentences = Sentences(self._coverage)
+
+    def block(self) -> BlockFilter:
+        return _SentenceBlock(self)
+
+    def feed(self, chunk: str) -> list[Text | Citation]:
+        return _with_sentences(super().feed(chunk), self._sentences)
+
+    def finish(  # type: ignore[override]  # as the filter's own
+        self, ended: Ended = "complete", reason: str | None = None
+    ) -> list[Event]:
+        events = super().finish(ended, reason)
+        summary = events.pop()
+        last = _with_sentences(cast("list[Text | Citation]", events), self._sentences)
+        last_sentences = self._sentences.finish()
+        return [*last, *last_sentences, self._covered(cast("Summary", summary))]
+
+    def discard(  # type: ignore[override]  # as the filter's own
+        self, ended: Ended = "cancelled", reason: str | None = None
+    ) -> Summary:
+        summary = super().discard(ended, reason)
+        # What was shown was shown, and the open sentence with it.
+        self._sentences.finish()
+        return self._covered(summary)
+
+    def _covered(self, summary: Summary) -> Summary:
+        coverage = self._coverage
+        summary.sentences = coverage.sentences
+        summary.uncited = coverage.uncited
+        summary.cited_in = tuple(coverage.places.items())
+        summary.truncated = summary.truncated or coverage.truncated
+        return summary
+
+
+def _with_sentences(events: list[Text | Citation], sentences: Sentences) -> list[Text | Citation]:
+    """Return the events with the sentences that end in them behind.
+
+    The type leaves them out: they come only to those who asked for them.
+    """
+    ended = sentences.feed(events)
+    return [*events, *cast("list[Any]", ended)] if ended else events
+
+
+def _passages(source: PassageSource, style: MarkerStyle | tuple[MarkerStyle, ...]) -> Passages:
+    if not isinstance(source, Passages):
+        return Passages(source, style=style)
+    source.check_style(style)
+    return source
+
+
 _PLAIN_WRITER = Writer("drop", "", None, renumber=False)
 
 
@@ -157,12 +242,12 @@ def _writer(invalid: Invalid, replacement: str, show: Show, renumber: bool) -> W
     return Writer(invalid, replacement, show, renumber)
 
 
-def _check_option(name: str, value: object, allowed: object) -> None:
-    if value != allowed or type(value) is not type(allowed):
-        raise ValueError(f"expected {name}={allowed!r}, got {value!r}")
-
-
 # One-shot
+
+
+def _shown(event: Event) -> str:
+    """Return what the reader sees of an event."""
+    return event.text if isinstance(event, Text | Citation) else ""
 
 
 @dataclass(slots=True)
@@ -200,7 +285,7 @@ def check_citations(answer: str, passages: PassageSource, **options: Any) -> Che
     summary = events.pop()
     assert isinstance(summary, Summary)  # it is always the last
     return Checked(
-        answer="".join([event.text for event in events if not isinstance(event, Summary)]),
+        answer="".join(map(_shown, events)),
         cited=list(summary.cited),
         invalid=list(summary.invalid),
         unused=list(summary.unused),
@@ -245,13 +330,13 @@ class FilteredText:
         try:
             for chunk in self._chunks:
                 for event in self._filter.feed(chunk):
-                    if event.text:
-                        yield event.text
+                    if shown := _shown(event):
+                        yield shown
             for last in self._filter.finish():
                 if isinstance(last, Summary):
                     self.summary = last
-                elif last.text:
-                    yield last.text
+                elif shown := _shown(last):
+                    yield shown
         except Exception:
             ended = "error"
             raise

@@ -383,11 +383,11 @@ class Regions:
                 if len(self._info_text) > MOST_UNDECIDED:
                     self._not_a_fence()
                     self._be_in_doubt()
+                    pos = match.start() if match else end
+                    continue
                 if match is None:
                     return end
                 pos = match.start()
-                if self._info is None:
-                    continue
                 if text[pos] == "`":
                     self._not_a_fence()
                     continue

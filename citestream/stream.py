@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio.lowlevel
 
 from citestream.closing import close_in_time, in_time
-from citestream.events import Summary
+from citestream.events import Citation, Summary, Text
 from citestream.filter import CitationFilter
 from citestream.items import ItemReader, TextOf
 from citestream.record import log_answer
@@ -101,6 +101,8 @@ class CitationStream:
     ) -> None:
         self._filter = CitationFilter(passages, **options)
         self._source = open_source(source)
+        # Bound once: they are called for every item.
+        self._pull, self._feed = self._source.pull, self._filter.feed
         self._items = ItemReader(text)
         self._on_summary = on_summary
         self._surface = surface
@@ -182,18 +184,19 @@ class CitationStream:
             return self._take_ready()
         if self.summary is not None:
             return await self._last()
-        pull, items, feed = self._source.pull, self._items, self._filter.feed
         try:
             while self._pulled != most:
                 self._pulled += 1
                 if not self._pulled % _ITEMS_PER_TURN:
                     await anyio.lowlevel.checkpoint()
                 try:
-                    item = await pull()
+                    item = await self._pull()
                 except StopAsyncIteration:
                     self._complete()
                     break
-                if events := feed(item if items.plain and type(item) is str else items.read(item)):
+                if type(item) is not str or not self._items.plain:
+                    item = self._items.read(item)
+                if events := self._feed(item):
                     return events
         except Exception as error:
             self._fail(error)
@@ -297,7 +300,7 @@ class VisibleText:
 
     async def __anext__(self) -> str:
         async for event in self._stream:
-            if not isinstance(event, Summary) and event.text:
+            if isinstance(event, Text | Citation) and event.text:
                 return event.text
         raise StopAsyncIteration
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
-from citestream.events import Citation, Ended, Summary, Text
+from citestream.events import Citation, Ended, Event, Summary, Text
 from citestream.filter import CitationFilter
 
 __all__ = ["Answer", "Filters", "ProseAnswer", "note"]
@@ -75,13 +75,13 @@ class ProseAnswer:
         """Drop what is held, for a reader that is gone."""
         self.summary = self._filter.discard(ended, reason)
 
-    def _visible(self, events: Iterable[Text | Citation | Summary]) -> str:
+    def _visible(self, events: Iterable[Event]) -> str:
         pieces: list[str] = []
         for event in events:
-            if isinstance(event, Summary):
-                continue
-            pieces.append(event.text)
-            if isinstance(event, Citation):
+            if isinstance(event, Text):
+                pieces.append(event.text)
+            elif isinstance(event, Citation):
+                pieces.append(event.text)
                 note(self.noted, event, event.start, event.end)
         return "".join(pieces)
 
