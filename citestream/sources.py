@@ -21,8 +21,9 @@ __all__ = ["Source", "open_source"]
 class Source(Protocol):
     """What an answer comes from."""
 
-    pull: Callable[[], Awaitable[Any]]
-    """Gives the next item; raises `StopAsyncIteration` after the last."""
+    @property
+    def pull(self) -> Callable[[], Awaitable[Any]]:
+        """What gives the next item; it raises `StopAsyncIteration` after the last."""
 
     async def aclose(self) -> None:
         """Close it, whether or not it was started."""
