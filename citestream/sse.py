@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import SendTimeoutError
 
-from citestream.events import Citation, Summary, Text
+from citestream.events import Citation, Sentence, Summary, Text
 from citestream.passages import Passage
 from citestream.stream import CitationStream
 
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
     from citestream.items import TextOf
     from citestream.stream import OnSummary
 
-__all__ = ["CITATION", "DELTA", "ERROR", "SEND_TIMEOUT", "SUMMARY", "CitationResponse"]
+__all__ = ["CITATION", "DELTA", "ERROR", "SEND_TIMEOUT", "SENTENCE", "SUMMARY", "CitationResponse"]
 
 DELTA = "delta"
 """Text: `{"text"}`."""
 CITATION = "citation"
 """A marker after checking: `{"text", "cited", "invalid", "passages"}`."""
+SENTENCE = "sentence"
+"""A sentence that has ended, if asked for: `{"content", "cited", "covered"}`."""
+SENTENCE = "sentence"
+"""A sentence that has ended, if asked for: `{"content", "cited", "covered"}`."""
 ERROR = "error"
 """The source failed: `{"reason", "id"}`; the summary follows."""
 SUMMARY = "summary"
@@ -58,6 +63,8 @@ _LOOKS = 4
 _STREAM_HEADERS = {b"cache-control", b"connection", b"content-type", b"x-accel-buffering"}
 
 _json = json.JSONEncoder(separators=(",", ":")).encode
+# What a delta is made of, without the encoder's way there: most events are one.
+_DELTA_FRAME = b'event: delta\ndata: {"text":%b}\n\n'
 
 
 class CitationResponse(EventSourceResponse):
@@ -156,12 +163,12 @@ class CitationResponse(EventSourceResponse):
             await background()
 
     async def _watch(self, delivery: _Delivery, seconds: float) -> None:
-        """Raise when no message has been accepted for as long, though one was waiting."""
+        """Raise when the same message has been waiting for as long."""
         while True:
-            accepted = delivery.accepted
+            message = delivery.last
             for _ in range(_LOOKS):
                 await anyio.sleep(seconds / _LOOKS)
-                if not delivery.waiting or delivery.accepted != accepted:
+                if not delivery.waiting or delivery.last is not message:
                     break
             else:
                 self._too_slow = True
@@ -199,15 +206,15 @@ class _Frames:
         if not events:
             raise StopAsyncIteration
         if len(events) == 1:
-            return self._frame(events[0]).encode("ascii")
-        return "".join([self._frame(event) for event in events]).encode("ascii")
+            return self._frame(events[0])
+        return b"".join(map(self._frame, events))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    def _frame(self, event: Event) -> str:
+    def _frame(self, event: Event) -> bytes:
         if isinstance(event, Text):
-            return f'event: {DELTA}\ndata: {{"text":{_json(event.text)}}}\n\n'
+            return _DELTA_FRAME % _quoted(event.text).encode("ascii")
         if isinstance(event, Citation):
             return _framed(
                 CITATION,
@@ -222,6 +229,11 @@ class _Frames:
                     ],
                 },
             )
+        if isinstance(event, Sentence):
+            return _framed(
+                SENTENCE,
+                {"content": event.content, "cited": event.cited, "covered": event.covered},
+            )
         self._over = True
         return _ending(self._stream, event)
 
@@ -234,39 +246,26 @@ class _Frames:
 class _Delivery:
     """What one response sends, and when."""
 
-    __slots__ = (
-        "_finished",
-        "_first_item",
-        "_open",
-        "_send_message",
-        "_start",
-        "_stream",
-        "accepted",
-        "waiting",
-    )
+    __slots__ = ("_first_item", "_open", "_send", "_start", "_stream", "last", "waiting")
 
     def __init__(self, send: Send, stream: CitationStream, *, first_item: bool) -> None:
-        self._send_message = send
+        self._send = send
         self._stream = stream
         self._first_item = first_item
         self._start: Message | None = None
         self._open = False
-        self._finished = False
-        self.accepted = 0
-        """How many messages the server has taken."""
-        self.waiting = 0
-        """How many it has not: an event, and perhaps a ping."""
+        self.last: Message | None = None
+        """The message that was handed to the server last."""
+        self.waiting = False
+        """Whether the server has yet to take it."""
 
     async def send(self, message: Message) -> None:
         """Send a message of the response, unless it has been refused."""
         if self._open:
-            self._finished = not message["more_body"]
-            self.waiting += 1
-            try:
-                await self._send_message(message)
-                self.accepted += 1
-            finally:
-                self.waiting -= 1
+            self.last = message
+            self.waiting = True
+            await self._send(message)
+            self.waiting = False
         elif self._start is None and "status" in message:
             # In the task that iterates, like every later item.
             self._start = message
@@ -275,7 +274,7 @@ class _Delivery:
             failure = self._stream.failure
             if failure is None:
                 self._open = True
-                await self._send_message(message)
+                await self._send(message)
             else:
                 await self._refuse(502, failure.reason, failure.id)
         # Else a ping before the start, or what follows a refusal.
@@ -283,18 +282,18 @@ class _Delivery:
     async def say_goodbye(self) -> None:
         """End the response that a shutdown cut off, as far as it was begun."""
         summary = self._stream.summary
-        if self._finished or self._start is None or summary is None:
+        finished = self.last is not None and not self.last["more_body"]
+        if finished or self._start is None or summary is None:
             return
         if self._open:
             # Any other summary was on its way by itself.
-            ending = _ending(self._stream, summary) if summary.ended == "cancelled" else ""
-            await self._send_message(self._body(ending.encode("ascii")))
+            ending = _ending(self._stream, summary) if summary.ended == "cancelled" else b""
+            await self._send(self._body(ending))
         else:
             await self._refuse(503, _SHUTDOWN, None)
 
     async def _refuse(self, status: int, reason: str, id_: str | None) -> None:
         assert self._start is not None
-        self._finished = True
         body = _json({"reason": reason, "id": id_}).encode("ascii")
         headers = [
             *(pair for pair in self._start["headers"] if pair[0] not in _STREAM_HEADERS),
@@ -302,8 +301,9 @@ class _Delivery:
             (b"content-length", str(len(body)).encode("ascii")),
             (b"cache-control", b"no-store"),
         ]
-        await self._send_message({**self._start, "status": status, "headers": headers})
-        await self._send_message(self._body(body))
+        await self._send({**self._start, "status": status, "headers": headers})
+        self.last = self._body(body)
+        await self._send(self.last)
 
     def _body(self, body: bytes) -> Message:
         assert self._start is not None
@@ -312,7 +312,7 @@ class _Delivery:
         return {"type": kind, "body": body, "more_body": False}
 
 
-def _ending(stream: CitationStream, summary: Summary) -> str:
+def _ending(stream: CitationStream, summary: Summary) -> bytes:
     frame = _framed(SUMMARY, summary.to_dict())
     if stream.failure is None:
         return frame
@@ -320,5 +320,5 @@ def _ending(stream: CitationStream, summary: Summary) -> str:
     return _framed(ERROR, error) + frame
 
 
-def _framed(name: str, data: Mapping[str, Any]) -> str:
-    return f"event: {name}\ndata: {_json(data)}\n\n"
+def _framed(name: str, data: Mapping[str, Any]) -> bytes:
+    return f"event: {name}\ndata: {_json(data)}\n\n".encode("ascii")

@@ -25,11 +25,19 @@ from starlette.routing import Route
 from starlette.types import Message, Scope
 
 from citestream import closing
-from citestream.events import Event, Summary
+from citestream.events import Citation, Event, Summary, Text
 from citestream.exceptions import PassageError, SourceError
 from citestream.filter import CitationFilter
 from citestream.passages import Passage, Passages
-from citestream.sse import CITATION, DELTA, ERROR, SEND_TIMEOUT, SUMMARY, CitationResponse
+from citestream.sse import (
+    CITATION,
+    DELTA,
+    ERROR,
+    SEND_TIMEOUT,
+    SENTENCE,
+    SUMMARY,
+    CitationResponse,
+)
 from tests.loops import on_every_loop
 from tests.servers import PATIENCE, Reply, Sent, serving, serving_process, until
 
@@ -103,7 +111,6 @@ def test_events_of_an_answer_arrive_as_they_are_described() -> None:
     model = Model(CHUNKS)
     with serving(app_for(model)) as server, Reply(server.port) as reply:
         events = reply.rest()
-    sky = {"label": 1, "id": "s", "title": "Skies", "url": "https://example.org/sky"}
     assert [sent for sent in events if sent.name != DELTA] == [
         Sent(
             CITATION,
@@ -115,24 +122,24 @@ def test_events_of_an_answer_arrive_as_they_are_described() -> None:
         events[-1],
     ]
     assert events[-1].name == SUMMARY
-    assert events[-1].json() == {
-        "cited": [1],
-        "invalid": [9],
-        "unused": [2],
-        "grounded": True,
-        "refused_by": None,
-        "passages": [sky],
-        "kept": 2,
-        "removed": 1,
-        "truncated": False,
-        "sentences": None,
-        "uncited": None,
-        "ended": "complete",
-        "reason": None,
-    }
+    [summary] = model.summaries
+    assert (summary.cited, summary.invalid, summary.unused) == ((1,), (9,), (2,))
+    assert events[-1].json() == json.loads(json.dumps(summary.to_dict()))
     assert visible(events) == "The sky is blue [1], and the sea too [1]."
     assert ended(model) == [("complete", None)]
     assert model.closings == 1
+
+
+def test_sentences_are_sent_if_asked_for() -> None:
+    app = app_for(Model(["One [1]. Two", "."]), sentences=True)
+    with serving(app) as server, Reply(server.port) as reply:
+        events = reply.rest()
+    assert [sent for sent in events if sent.name == SENTENCE] == [
+        Sent(SENTENCE, '{"content":"One [1].","cited":[1],"covered":true}'),
+        Sent(SENTENCE, '{"content":"Two.","cited":[],"covered":false}'),
+    ]
+    assert visible(events) == "One [1]. Two."
+    assert events[-1].json()["uncited"] == ["Two."]
 
 
 def test_every_event_is_two_ascii_lines() -> None:
@@ -821,7 +828,7 @@ def filtered(chunks: list[str]) -> tuple[str, Summary]:
     events: list[Event] = [event for chunk in chunks for event in whole.feed(chunk)]
     *rest, summary = whole.finish()
     assert isinstance(summary, Summary)
-    text = "".join(event.text for event in events + rest if not isinstance(event, Summary))
+    text = "".join(e.text for e in events + rest if isinstance(e, Text | Citation))
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"), summary
 
 

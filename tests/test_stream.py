@@ -15,7 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from citestream import closing
-from citestream.events import Citation, Event, Summary, Text
+from citestream.events import Citation, Event, Sentence, Summary, Text
 from citestream.exceptions import PassageError, SourceError
 from citestream.filter import filter_text
 from citestream.passages import Passage, Passages
@@ -119,7 +119,7 @@ def joined(events: list[Event]) -> list[Event]:
 
 
 def visible(events: Sequence[Event]) -> str:
-    return "".join(event.text for event in events if not isinstance(event, Summary))
+    return "".join(event.text for event in events if isinstance(event, Text | Citation))
 
 
 async def as_chunks() -> AsyncIterator[str]:
@@ -208,6 +208,16 @@ async def test_batch_goes_on_where_an_iteration_stopped() -> None:
 async def test_options_reach_the_filter() -> None:
     stream = CitationStream(["a [2][9]"], 2, renumber=True, invalid="flag", replacement="(?)")
     assert visible([event async for event in stream]) == "a [1](?)"
+
+
+@on_every_loop
+async def test_sentences_come_out_and_are_no_text() -> None:
+    chunks = ["One [1]. Two", ". Three [1]"]
+    events = [event async for event in CitationStream(chunks, 1, sentences=True)]
+    sentences = [event.content for event in events if isinstance(event, Sentence)]
+    assert sentences == ["One [1].", "Two.", "Three [1]"]
+    texts = [text async for text in CitationStream(chunks, 1, sentences=True).text()]
+    assert "".join(texts) == "One [1]. Two. Three [1]"
 
 
 @on_every_loop
