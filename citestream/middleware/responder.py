@@ -21,6 +21,8 @@ from citestream.wire.request import BodyPassages, PromptPassages, asks_for_json
 from citestream.wire.splice import literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from citestream.passages import Passages
@@ -46,6 +48,7 @@ class Responder:
 
     __slots__ = (
         "_disconnected",
+        "_feed",
         "_finished",
         "_holder",
         "_json_request",
@@ -76,6 +79,8 @@ class Responder:
         self._start: Message | None = None
         self._problem: UnfilterableResponseError | None = None
         self._wire: Wire | None = None
+        # What the next piece of the body is given to, once it has begun to leave.
+        self._feed: Callable[[bytes], bytes] | None = None
         self._finished = False
         self._reported = False
         self._refusal: UnfilterableResponseError | None = None
@@ -179,6 +184,20 @@ class Responder:
 
     async def send(self, message: Message) -> None:
         """Take a message of the response."""
+        if self._feed is not None and message["type"] == "http.response.body":
+            # The next piece of a body that has begun to leave: nearly every message is one.
+            body = message.get("body", b"")
+            if body.__class__ is bytes and message.get("more_body", False):
+                try:
+                    out = self._feed(body)
+                except Exception as error:
+                    await self._break(error)
+                    raise
+                if out is body:
+                    await self._send(message)
+                elif out:
+                    await self._send({**message, "body": out})
+                return
         if self._untouched:
             await self._send(message)
             return
@@ -253,8 +272,12 @@ class Responder:
                 # Nothing leaves yet, so a refusal may still be a proper one.
                 return
             await self._open(None if more else len(out))
+        if more:
+            self._feed = wire.feed
+        else:
+            self._feed = None
+            self._finished = True
         if out or not more:
-            self._finished = not more
             await self._send({**message, "body": out})
         if not more:
             await self._report()
@@ -309,6 +332,7 @@ class Responder:
             self._drop()
             return
         self._finished = True
+        self._feed = None
         error_id = secrets.token_hex(6)
         # The server logs the exception when it is raised; this is how to find it.
         _log.error("source failed (%s): %s", error_id, type(error).__name__)
@@ -329,6 +353,7 @@ class Responder:
     def _drop(self) -> None:
         if self._wire is not None and not self._finished:
             self._finished = True
+            self._feed = None
             self._wire.discard("cancelled", _DISCONNECTED if self._disconnected else None)
 
     async def _report(self) -> None:

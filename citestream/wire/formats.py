@@ -105,8 +105,10 @@ class _Undecided:
         for at, event in enumerate(events):
             if event.data is not None:
                 stream = self._decided(self._detect(event))
+                # Whoever asks from here on is spared a call for every event.
+                self.feed = stream.feed  # type: ignore[method-assign]
                 first = b"".join([event.raw for event in events[:at]])
-                rest = b"".join([event.raw for event in events[at:]]) + self._reader.held
+                rest = b"".join([event.raw for event in events[at:]]) + bytes(self._reader.held)
                 return first + stream.feed(rest)
         return b"".join([event.raw for event in events])
 
@@ -126,7 +128,7 @@ class _Undecided:
         """Decide at the end, on an event that no blank line closed."""
         if self._stream is not None:
             return self._stream, b""
-        rest = self._reader.held
+        rest = bytes(self._reader.held)
         for event in self._reader.finish():
             if event.data is not None:
                 stream = self._decided(self._detect(event))

@@ -42,6 +42,7 @@ MOST_TEMPLATES = 8
 # stops trying.
 MOST_MISSES = 16
 
+_LF, _CR, _QUOTE, _BACKSLASH = b'\n\r"\\'
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _STRING_INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*')
 
@@ -86,7 +87,16 @@ class Template:
     text, so nothing is parsed and nothing else can change.
     """
 
-    __slots__ = ("_bare", "_padding", "_prefix", "_quoted", "_suffix")
+    __slots__ = (
+        "_bare",
+        "_end",
+        "_least",
+        "_padding",
+        "_prefix",
+        "_quoted",
+        "_start",
+        "_suffix",
+    )
 
     def __init__(
         self, prefix: bytes, suffix: bytes, *, quoted: bool, padding: bytes = b"", bare: bytes = b""
@@ -94,6 +104,9 @@ class Template:
         self._prefix = prefix
         self._suffix = suffix
         self._quoted = quoted
+        self._start = len(prefix)
+        self._end = -len(suffix)
+        self._least = len(prefix) + len(suffix)
         # What stands between the text and random padding, and what follows
         # the text in a frame without that padding.
         self._padding = padding
@@ -148,21 +161,20 @@ class Template:
 
     def text(self, raw: bytes) -> str | None:
         """Return the text of a frame of this shape, `None` for any other."""
-        start = len(self._prefix)
-        end = len(raw) - len(self._suffix)
-        if start > end or not (raw.startswith(self._prefix) and raw.endswith(self._suffix)):
+        # Every frame of a stream comes by here. Bytes are looked for as
+        # numbers, which takes a tenth of the time that `b"\n" in inside` takes.
+        if not (raw.startswith(self._prefix) and raw.endswith(self._suffix)):
             return None
+        inside = raw[self._start : self._end]
         if self._padding:
-            pad = end
-            end = raw.find(self._padding, start)
-            if end < 0 or not raw[end + len(self._padding) : pad].isalnum():
+            inside, padding, rest = inside.partition(self._padding)
+            if not padding or not rest.isalnum():
                 # No padding at all is a frame of another shape.
                 return None
-        inside = raw[start:end]
-        if b"\n" in inside or b"\r" in inside:
+        if _LF in inside or _CR in inside or (not inside and len(raw) < self._least):
             return None
         try:
-            if not self._quoted or not (b"\\" in inside or b'"' in inside):
+            if not self._quoted or not (_BACKSLASH in inside or _QUOTE in inside):
                 return inside.decode()
             if _STRING_INSIDE.fullmatch(inside) is None:
                 return None
@@ -191,6 +203,7 @@ class EventStream(ABC):
     def __init__(self, new_answer: Callable[[], Answer]) -> None:
         self._new_answer = new_answer
         self._reader = SSEReader()
+        self._held = self._reader.held
         self._templates: list[tuple[Template, Answer]] = []
         self._misses = 0
         self._ended: list[Summary] = []
@@ -202,7 +215,7 @@ class EventStream(ABC):
 
     def feed(self, body: bytes) -> bytes:
         """Give the next bytes of the body and return what may leave now."""
-        if self._reader.idle:
+        if not self._held:
             frame = self._repeated(body)
             if frame is not None:
                 return frame

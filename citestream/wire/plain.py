@@ -135,7 +135,7 @@ class PlainStream(EventStream):
         visible = self._filtered_again(text)
         return event.raw if visible == text else _with_text(event, document, path, visible)
 
-    def _held(self, text: str) -> bytes:
+    def _tail(self, text: str) -> bytes:
         if self._payload == "text":
             data = text
         elif self._payload_is_object:
@@ -157,7 +157,7 @@ class PlainStream(EventStream):
                 return error
             self._answer = self._new_answer()
         held = self._answer.finish(ended, reason)
-        return (self._held(held) if held else b"") + error + self._summary()
+        return (self._tail(held) if held else b"") + error + self._summary()
 
     def _open(self) -> list[Answer]:
         answer, self._answer = self._answer, None

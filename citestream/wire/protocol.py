@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from citestream.events import Citation, Ended, Summary, Text
+from citestream.events import Citation, Ended, Event, Summary, Text
 from citestream.exceptions import UnfilterableResponseError
 from citestream.wire.answer import Answer, Filters, ProseAnswer
 from citestream.wire.frames import SOURCE_FAILED, EventStream, failed, read_document
@@ -96,7 +96,7 @@ class OwnStream(EventStream):
                 return raw
         return self._written(events) if text else raw
 
-    def _written(self, events: Iterable[Text | Citation | Summary]) -> bytes:
+    def _written(self, events: Iterable[Event]) -> bytes:
         pieces: list[bytes] = []
         for event in events:
             if isinstance(event, Text):
@@ -107,8 +107,8 @@ class OwnStream(EventStream):
                 self._described.update(new)
                 payload = {
                     "text": event.text,
-                    "cited": list(event.cited),
-                    "invalid": list(event.invalid),
+                    "cited": event.cited,
+                    "invalid": event.invalid,
                     "passages": [passage.payload() for passage in new],
                 }
                 pieces.append(self._frame("citation", payload))

@@ -149,23 +149,14 @@ class SSEEvent:
 class SSEReader:
     """Cuts a stream of bytes into events, however the bytes arrive."""
 
-    __slots__ = ("_buffer", "_most", "_searched", "_started")
+    __slots__ = ("_most", "_searched", "_started", "held")
 
     def __init__(self, most: int = MOST_EVENT) -> None:
-        self._buffer = bytearray()
+        self.held = bytearray()
+        """The bytes of the event that is not complete; the same object at all times."""
         self._searched = 0
         self._started = False
         self._most = most
-
-    @property
-    def idle(self) -> bool:
-        """Whether no piece of an event is waiting for its rest."""
-        return not self._buffer
-
-    @property
-    def held(self) -> bytes:
-        """The bytes of the event that is not complete."""
-        return bytes(self._buffer)
 
     def feed(self, chunk: bytes) -> list[SSEEvent]:
         """Read the next bytes and return the events that are now complete.
@@ -173,19 +164,19 @@ class SSEReader:
         Raises:
             UnfilterableResponseError: An event is longer than allowed.
         """
-        if not self._buffer and _is_one_event(chunk):
+        if not self.held and _is_one_event(chunk):
             return [self._event(chunk)]
-        self._buffer += chunk
+        self.held += chunk
         events: list[SSEEvent] = []
         at = 0
         # A blank line is at most four bytes long; what was searched before
         # is not searched again.
         searched = max(0, self._searched - 3)
-        while (match := _EVENT_END.search(self._buffer, max(at, searched))) is not None:
-            events.append(self._event(bytes(self._buffer[at : match.end()])))
+        while (match := _EVENT_END.search(self.held, max(at, searched))) is not None:
+            events.append(self._event(bytes(self.held[at : match.end()])))
             at = match.end()
-        del self._buffer[:at]
-        self._searched = len(self._buffer)
+        del self.held[:at]
+        self._searched = len(self.held)
         if self._searched > self._most:
             raise UnfilterableResponseError(
                 f"expected server-sent events of at most {self._most} bytes, got a longer one: "
@@ -195,8 +186,8 @@ class SSEReader:
 
     def finish(self) -> list[SSEEvent]:
         """Return what is left when the stream ends without a blank line."""
-        rest = bytes(self._buffer)
-        self._buffer.clear()
+        rest = bytes(self.held)
+        self.held.clear()
         self._searched = 0
         return [self._event(rest)] if rest else []
 
