@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from citestream import NO_ANSWER
+from citestream import NO_ANSWER, check_citations
 from citestream.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,45 +84,11 @@ def test_strict_accepts_the_canonical_spelling_alone() -> None:
 
 def test_json_prints_the_summary_and_the_verdict() -> None:
     result = check(lines(*ARTICLE[:2]), "--passages", "3", "--json")
-    empty: dict[str, Any] = {
-        "passages": [],
-        "refused_by": None,
-        "truncated": False,
-        "sentences": None,
-        "uncited": None,
-        "ended": "complete",
-        "reason": None,
-    }
-    source = {"id": None, "title": None, "url": None}
+    summaries = [check_citations(str(row["answer"]), 3).summary for row in ARTICLE[:2]]
+    assert [summary.invalid for summary in summaries] == [(), (4,)]
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
-        {
-            "name": "A",
-            "ok": True,
-            "summary": {
-                **empty,
-                "cited": [1],
-                "invalid": [],
-                "unused": [2, 3],
-                "grounded": True,
-                "kept": 1,
-                "removed": 0,
-                "passages": [{"label": 1, **source}],
-            },
-        },
-        {
-            "name": "B",
-            "ok": False,
-            "summary": {
-                **empty,
-                "cited": [2],
-                "invalid": [4],
-                "unused": [1, 3],
-                "grounded": True,
-                "kept": 1,
-                "removed": 1,
-                "passages": [{"label": 2, **source}],
-            },
-        },
+        {"name": "A", "ok": True, "summary": summaries[0].to_dict()},
+        {"name": "B", "ok": False, "summary": summaries[1].to_dict()},
     ]
     assert result.exit_code == 1
 

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from citestream import NO_ANSWER, Passages
+from citestream import NO_ANSWER, Passages, check_citations
 from demo.app import create_app
 from demo.corpus import load
 from demo.model import SCENARIOS, ModelError, RemoteModel, ScriptedModel, script
@@ -104,35 +104,19 @@ def test_model_says_what_it_can_be_told(scripted: httpx2.Client) -> None:
 
 
 def test_clean_answer_arrives_event_by_event(scripted: httpx2.Client) -> None:
-    *events, last = ask(scripted, "How much does a single ride cost?", "clean")
-    found = load().search("How much does a single ride cost?", 4)
-    cards = [
-        {"label": label, **{key: found[label - 1][key] for key in ("id", "title", "url")}}
-        for label in (1, 2)
-    ]
+    question = "How much does a single ride cost?"
+    *events, last = ask(scripted, question, "clean")
+    passages = Passages(load().search(question, 4))
+    written = script(question, list(passages), "clean")
+    assert visible(events) == written
+    assert written.startswith("A single ride costs 2 euros and lasts up to 30 minutes [1].")
+    cards = [passage.payload() for passage in passages][:2]
     assert [data for name, data in events if name == "citation"] == [
         {"text": "[1]", "cited": [1], "invalid": [], "passages": [cards[0]]},
         {"text": "[2]", "cited": [2], "invalid": [], "passages": [cards[1]]},
     ]
-    assert visible(events).startswith("A single ride costs 2 euros and lasts up to 30 minutes [1].")
-    assert last == (
-        "summary",
-        {
-            "cited": [1, 2],
-            "invalid": [],
-            "unused": list(range(3, len(found) + 1)),
-            "grounded": True,
-            "refused_by": None,
-            "passages": cards,
-            "kept": 2,
-            "removed": 0,
-            "truncated": False,
-            "sentences": None,
-            "uncited": None,
-            "ended": "complete",
-            "reason": None,
-        },
-    )
+    assert last == ("summary", check_citations(written, passages).summary.to_dict())
+    assert last[1]["cited"] == [1, 2]
 
 
 @pytest.mark.parametrize(
