@@ -149,6 +149,7 @@ def test_a_summary_goes_out_as_json() -> None:
         "prior": [],
         "near": [],
         "repaired": [],
+        "cited_in": [],
     }
 
 
