@@ -57,10 +57,10 @@ def cli() -> None:
 @click.option(
     "--style",
     "style_name",
-    type=click.Choice(sorted(STYLES)),
     default="numeric",
     show_default=True,
-    help="What a marker looks like.",
+    metavar="NAME|prefix:WORD",
+    help=f"What a marker looks like: {', '.join(sorted(STYLES))}, or prefix:S for [S1].",
 )
 @click.option(
     "--strict",
@@ -90,11 +90,15 @@ def check(
     \b
     Exit status: 0 all ok, 1 some answer failed, 2 the command cannot be carried out.
     """
-    style = STYLES[style_name].replace(strict=strict)
+    style = _style(style_name, strict=strict)
     passages = None if given is None else _passages(given)
     all_ok = True
     for answer in _answers(_read(file), file, passages):
-        summary = check_citations(answer.text, answer.passages, style=style).summary
+        try:
+            summary = check_citations(answer.text, answer.passages, style=style).summary
+        except CitestreamError as error:
+            # The passages do not suit the style: labels that it cannot write.
+            raise click.UsageError(f"{_printable(answer.name)}: {error}") from error
         ok = passes(summary)
         all_ok = all_ok and ok
         if as_json:
@@ -102,6 +106,21 @@ def check(
         else:
             click.echo(line_of(answer.name, summary))
     context.exit(0 if all_ok else 1)
+
+
+def _style(name: str, *, strict: bool) -> styles.MarkerStyle:
+    """Return the style of that name, or the one for markers with that prefix."""
+    word = name.removeprefix("prefix:")
+    try:
+        style = STYLES[name] if word == name else styles.prefixed(word)
+        return style.replace(strict=strict)
+    except KeyError:
+        raise click.BadParameter(
+            f"expected prefix:WORD or one of {', '.join(sorted(STYLES))}, got {name!r:.60}",
+            param_hint="--style",
+        ) from None
+    except CitestreamError as error:
+        raise click.BadParameter(str(error), param_hint="--style") from error
 
 
 def passes(summary: Summary) -> bool:

@@ -82,6 +82,22 @@ def test_strict_accepts_the_canonical_spelling_alone() -> None:
     assert result.stdout == "A: cited 1,2,3 | invalid 1,2 | unused 1 | FAIL\n"
 
 
+def test_marker_may_have_a_prefix() -> None:
+    result = check("See [S1], [S9], and row[2].", "--passages", "2", "--style", "prefix:S")
+    assert result.stdout == "A: cited 1,9 | invalid 9 | unused 2 | FAIL\n"
+
+
+def test_labels_are_parted_by_semicolons_since_they_hold_commas() -> None:
+    answer = {
+        "answer": "So it is [Annex III, point 4] and not so [Article 7].",
+        "passages": {"Annex III, point 4": "One.", "Article 6(3)": "Two."},
+    }
+    result = check(lines(answer), "--style", "label")
+    assert result.stdout == (
+        "A: cited Annex III, point 4; Article 7 | invalid Article 7 | unused Article 6(3) | FAIL\n"
+    )
+
+
 def test_json_prints_the_summary_and_the_verdict() -> None:
     result = check(lines(*ARTICLE[:2]), "--passages", "3", "--json")
     summaries = [check_citations(str(row["answer"]), 3).summary for row in ARTICLE[:2]]
@@ -166,7 +182,9 @@ def test_line_separator_inside_a_string_does_not_end_the_line() -> None:
         ("[1]", ["--passages", "1" * 5000], "--passages: expected 0 to 100000 passages"),
         ("[1]", ["--passages", "nowhere"], "nowhere: No such file or directory"),
         ("[1]", ["--passages", "."], ".: Is a directory"),
-        ("[1]", ["--passages", "3", "--style", "wavy"], "'wavy' is not "),
+        ("[1]", ["--passages", "3", "--style", "wavy"], "--style: expected prefix:WORD or one of"),
+        ("[1]", ["--passages", "3", "--style", "prefix:"], "--style: expected"),
+        ("[1]", ["--passages", "3", "--style", "label"], "A: expected a label that the style"),
     ],
 )
 def test_bad_usage_is_said_in_a_sentence(text: str, arguments: list[str], message: str) -> None:
