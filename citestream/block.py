@@ -393,10 +393,10 @@ class BlockFilter(ShortWay):
         found = scanner.read()
         for _ in range(scanner.failed):
             regions = self._visible.regions
-            self._visible.regions = regions.without_first_opener(scanner.text[0])
+            self._visible.regions = regions.without_first_opener(scanner.follower)
         scanner.failed = 0
         if scanner.in_doubt:
-            self._visible.regions = self._visible.regions.in_doubt(scanner.text[0])
+            self._visible.regions = self._visible.regions.in_doubt(scanner.follower)
             scanner.in_doubt = False
         if found is _FOUND_WAIT:
             self._show_lead()

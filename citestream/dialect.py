@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from citestream.exceptions import StyleError
@@ -174,9 +174,7 @@ class Bound:
         if self._of_labels:
             self.machine = LabelMachine(self._names, openers)
         elif self.machine is None:
-            # The style keeps the machine that it needs alone.
-            alone = openers == self.style.openers
-            self.machine = self.style.start.machine if alone else self.style.machine(openers)
+            self.machine = self.style.machine(openers)
         return self.machine
 
     def follows(self, raw: str) -> State:
@@ -265,7 +263,7 @@ class _Joint:
     def start(self) -> State:
         if self._names.grown() or self._start is None:
             machines = tuple(part.renew(self.openers) for part in self._parts)
-            self._start = (machines[0] if len(machines) == 1 else Joined(machines)).start
+            self._start = _joined(machines).start
         return self._start
 
     @cached_property
@@ -312,6 +310,19 @@ class _Joint:
         return any(
             part.style.has_label(raw) for part in self._parts if part.follows(raw) is not DEAD
         )
+
+
+def _joined(machines: tuple[Machine, ...]) -> Machine:
+    if len(machines) == 1:
+        return machines[0]
+    if any(isinstance(machine, LabelMachine) for machine in machines):
+        return Joined(machines)
+    return _kept(machines)
+
+
+@lru_cache(maxsize=32)  # a process uses one or two combinations
+def _kept(machines: tuple[Machine, ...]) -> Machine:
+    return Joined(machines)
 
 
 def _same(label: int | str) -> int | str:

@@ -163,6 +163,12 @@ class Scanner:
     # The bracket
 
     @property
+    def follower(self) -> str:
+        """What comes next, as the regions are told: where a marker begins, a bracket."""
+        first = self.text[0]
+        return "[" if first in self._style.openers else first
+
+    @property
     def open(self) -> bool:
         """Whether a bracket is being read."""
         return bool(self._chain)
@@ -388,7 +394,7 @@ class Scanner:
             # The opener was text. Perhaps another one is pending.
             self.failed += 1
             self._ahead = None
-            self._here = self._regions = self._regions.without_first_opener(self.text[0])
+            self._here = self._regions = self._regions.without_first_opener(self.follower)
             self._place = self._regions.place()
             if self._place is not _PLACE_PENDING:
                 self._regions = None

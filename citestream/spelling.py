@@ -64,12 +64,14 @@ def frames(opening: str, closing: str) -> dict[str, str]:
 def framed(opening: str, closing: str, content: Expression) -> Expression:
     """Return a marker that holds `content`."""
     options: list[Expression] = []
+    # Behind other signs a blank makes something else of them: `## 1` is a heading.
+    blanks = BLANKS if opening[0] in PAIRS else Seq(())
     for opener, closer in frames(opening, closing).items():
         options.append(
             Seq(
                 (
                     spelled(opener, ignore_case=False),
-                    BLANKS,
+                    blanks,
                     content,
                     spelled(closer, ignore_case=False),
                 )

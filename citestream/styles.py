@@ -44,8 +44,8 @@ the name of a file in it.
 
 # What opens code, maths or an escape: a marker that holds it would hide what follows.
 _REGIONS = "`$\\"
-# What goes with a removed marker cannot be what opens one.
-_LEADS = "(*_!"
+# What goes with a removed marker, or begins a quote, a list or a fence, opens none.
+_LEADS = "(*_!>~=+-"
 # What stands between labels cannot be what ends their marker.
 _BETWEEN = ",;&-:"
 
@@ -208,8 +208,17 @@ class MarkerStyle:
 
     def machine(self, openers: str) -> Machine:
         """Return what follows a marker, among styles whose markers begin with `openers`."""
-        form: ReadForm = self.form
-        return Automaton(form.expression(), openers + BREAKS + _REGIONS)
+        machine = self._machines.get(openers)
+        if machine is None:
+            form: ReadForm = self.form
+            machine = Automaton(form.expression(), openers + BREAKS + _REGIONS)
+            self._machines[openers] = machine
+        return machine
+
+    @cached_property
+    def _machines(self) -> dict[str, Machine]:
+        # What is made for one answer serves all: making it costs more than an answer.
+        return {}
 
     @cached_property
     def start(self) -> State:
@@ -308,7 +317,7 @@ def _check_frame(opening: str, closing: str, prefix: str) -> None:
     if first.isalnum() or first.isspace() or first in _REGIONS + _LEADS:
         raise StyleError(
             f"expected open to begin with a bracket or a sign of its own, got {opening!r}: "
-            "it would be taken for a word, for code or for what goes with a removed marker"
+            "it would be taken for a word, code, the mark of a line or what goes with a marker"
         )
     if any(char.isalnum() or char.isspace() or char in "`\\" + _BETWEEN for char in closing):
         raise StyleError(

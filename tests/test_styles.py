@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from citestream.passages import Passages
 from citestream.styles import (
     FOOTNOTE,
     LABEL,
@@ -44,9 +45,13 @@ def options_of(case: Case) -> dict[str, Any]:
     return {**case.options, "style": style}
 
 
+def passages_of(case: Case) -> Passages:
+    return Passages(case.passages, style=options_of(case)["style"])
+
+
 @pytest.mark.parametrize("case", STYLES, ids=str)
 def test_answer_comes_out_right(case: Case) -> None:
-    filtered = drive([case.answer], case.passages, options_of(case))
+    filtered = drive([case.answer], passages_of(case), options_of(case))
     assert (filtered.visible, filtered.summary.cited, filtered.summary.invalid) == (
         BY_THE_RULE.get(case.name, case.text),
         case.cited,
@@ -59,18 +64,18 @@ def test_answer_comes_out_right(case: Case) -> None:
 @pytest.mark.parametrize("case", STYLES, ids=str)
 def test_every_surface_and_cut_gives_the_same(case: Case, surface: Surface, split: Split) -> None:
     options = options_of(case)
-    whole = drive([case.answer], case.passages, options)
+    whole = drive([case.answer], passages_of(case), options)
     for chunks in split(case.answer):
-        outcome = surface(chunks, case.passages, options)
+        outcome = surface(chunks, passages_of(case), options)
         assert (outcome.visible, outcome.summary) == (whole.visible, whole.summary), chunks
 
 
 @pytest.mark.parametrize("case", STYLES, ids=str)
 def test_every_cut_gives_the_same_citations(case: Case) -> None:
     options = options_of(case)
-    whole = drive([case.answer], case.passages, options)
+    whole = drive([case.answer], passages_of(case), options)
     cuts = chain(
         [list(case.chunks)], by_character(case.answer), in_threes(case.answer), in_two(case.answer)
     )
     for chunks in cuts:
-        assert drive(chunks, case.passages, options) == whole, chunks
+        assert drive(chunks, passages_of(case), options) == whole, chunks
