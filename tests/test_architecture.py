@@ -77,6 +77,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "closing": {"anyio"},
     "sources": {"anyio"},
     "stream": {"anyio"},
+    "testing": {"trio"},
     "sse": {"anyio", "sse_starlette", "starlette"},
     "middleware": {"anyio", "starlette"},
     "proxy": {"anyio", "httpx2", "starlette"},
