@@ -891,9 +891,9 @@ def test_bad_passages_and_options_are_refused_when_the_middleware_is_made() -> N
 
 
 def test_the_options_are_those_of_the_filter() -> None:
-    parameters = list(inspect.signature(CitationFilter).parameters)
-    assert parameters[0] == "passages"
-    assert sorted(FilterOptions.__annotations__) == sorted(parameters[1:])
+    parameters = list(inspect.signature(CitationFilter.__init__).parameters)
+    assert parameters[:2] == ["self", "passages"]
+    assert sorted(FilterOptions.__annotations__) == sorted(parameters[2:])
 
 
 def test_b03_a_style_may_be_given_with_the_passages() -> None:

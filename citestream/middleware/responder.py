@@ -21,7 +21,7 @@ from citestream.wire.request import BodyPassages, PromptPassages, asks_for_json
 from citestream.wire.splice import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -182,25 +182,27 @@ class Responder:
 
         return receive
 
-    async def send(self, message: Message) -> None:
-        """Take a message of the response."""
-        if self._feed is not None and message["type"] == "http.response.body":
+    def send(self, message: Message) -> Awaitable[None]:
+        """Take a message of the response.
+
+        It gives what the server gives where it can, and is no coroutine of its
+        own: one more of them for every message costs more than the filter.
+        """
+        if self._feed is not None and message.get("more_body"):
             # The next piece of a body that has begun to leave: nearly every message is one.
-            body = message.get("body", b"")
-            if body.__class__ is bytes and message.get("more_body", False):
+            body = message.get("body")
+            if body.__class__ is bytes:
                 try:
                     out = self._feed(body)
                 except Exception as error:
-                    await self._break(error)
-                    raise
+                    return self._break_and_raise(error)
                 if out is body:
-                    await self._send(message)
-                elif out:
-                    await self._send({**message, "body": out})
-                return
-        if self._untouched:
-            await self._send(message)
-            return
+                    return self._send(message)
+                return self._send({**message, "body": out}) if out else _nothing()
+        return self._send(message) if self._untouched else self._take(message)
+
+    async def _take(self, message: Message) -> None:
+        """Take a message that is not just the next piece of a body."""
         if self._judging is not None:
             await self._judging.wait()
         kind = message["type"]
@@ -350,6 +352,10 @@ class Responder:
         if rest or ended:
             await self._send({"type": "http.response.body", "body": rest, "more_body": not ended})
 
+    async def _break_and_raise(self, error: Exception) -> None:
+        await self._break(error)
+        raise error
+
     def _drop(self) -> None:
         if self._wire is not None and not self._finished:
             self._finished = True
@@ -388,3 +394,7 @@ class Responder:
         if self._holder.text is not None:
             return self._holder.text
         return "json" if asks_for_json(b"".join(self._request)) else "prose"
+
+
+async def _nothing() -> None:
+    """Send nothing: all of the message is held."""

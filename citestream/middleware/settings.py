@@ -42,6 +42,7 @@ class FilterOptions(TypedDict, total=False):
     show: Any
     renumber: bool
     prior: Any
+    repair: bool
     sentences: Any
     refusal: str | None
 

@@ -5,26 +5,14 @@ from typing import Any
 
 import pytest
 
+from citestream import Passages, check_citations
 from citestream.exceptions import UnfilterableResponseError
-from tests.wire.bodies import chat_chunk, chat_stream, cuts, done, filtered, payloads, sse
+from tests.wire.bodies import PASSAGES, chat_chunk, chat_stream, cuts, done, filtered, payloads, sse
 
-SUMMARY: dict[str, Any] = {
-    "cited": [1],
-    "invalid": [9],
-    "unused": [2, 3],
-    "grounded": True,
-    "refused_by": None,
-    "passages": [
-        {"label": 1, "id": None, "title": "Refunds", "url": "https://docs.example/1"},
-    ],
-    "kept": 1,
-    "removed": 1,
-    "truncated": False,
-    "sentences": None,
-    "uncited": None,
-    "ended": "complete",
-    "reason": None,
-}
+ANSWER = ["Five days", " [1", "]", " so [9].", " Ask ["]
+
+# What the filter says of it, as every surface sends it.
+SUMMARY = check_citations("".join(ANSWER), Passages(PASSAGES)).summary.to_dict()
 
 
 def deltas(body: bytes, index: int = 0) -> list[Any]:
@@ -46,8 +34,7 @@ def lines(body: bytes) -> list[bytes]:
 
 
 def test_w01_held_text_leaves_before_the_finish_frame_and_the_summary_in_it() -> None:
-    body = chat_stream("Five days", " [1", "]", " so [9].", " Ask [")
-    result = filtered(body)
+    result = filtered(chat_stream(*ANSWER))
     frames = payloads(result.body)
     assert deltas(result.body) == ["", "Five days", " [1]", " so.", " Ask", " [", None]
     assert [frame["choices"][0]["finish_reason"] for frame in frames] == [None] * 6 + ["stop"]
