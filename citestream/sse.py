@@ -90,13 +90,14 @@ class CitationResponse(EventSourceResponse):
         background: Runs when the source is closed.
         ping: Seconds between comments that keep the connection open, also while text is
             held or the model is silent; 15 without it, and none at 0.
-        send_timeout: Seconds a reader may take to accept an event.
+        send_timeout: Seconds a reader may take to accept an event; `None` for ever.
         shutdown_grace_period: Seconds an answer may go on when the server shuts down.
         options: All that `CitationFilter` takes.
 
     Raises:
         SourceError: `source` is not an iterable of chunks.
         PassageError: The passages cannot be used, or `expose` names something else.
+        ValueError: `send_timeout` is not above 0.
     """
 
     def __init__(
@@ -116,6 +117,8 @@ class CitationResponse(EventSourceResponse):
         shutdown_grace_period: float = 0,
         **options: Any,
     ) -> None:
+        if send_timeout is not None and send_timeout <= 0:
+            raise ValueError(f"expected a send_timeout above 0 or None, got {send_timeout!r}")
         Passage(1).payload(expose)  # raises now, and not at the first citation
         self.stream = CitationStream(
             source, passages, text=text, on_summary=on_summary, surface="sse", **options
@@ -123,8 +126,6 @@ class CitationResponse(EventSourceResponse):
         """The answer; its `passages` can be added to, and its `summary` read afterwards."""
         self.stream.why_cancelled = self._why_cancelled
         self._first_item = first_item
-        # Not that of `EventSourceResponse`: a timer for every event halves its speed.
-        self._send_timeout = send_timeout
         self._too_slow = False
         self._disconnected = False
         self._shutdown = anyio.Event()
@@ -136,6 +137,7 @@ class CitationResponse(EventSourceResponse):
             ping=ping,
             # One line ending for our events and for the pings between them.
             sep="\n",
+            send_timeout=send_timeout,
             client_close_handler_callable=self._note_disconnect,
             shutdown_event=self._shutdown,
             shutdown_grace_period=shutdown_grace_period,
@@ -146,8 +148,8 @@ class CitationResponse(EventSourceResponse):
         # HEAD is answered without a body, and so without a look at the source.
         first_item = self._first_item and scope.get("method") != "HEAD"
         delivery = _Delivery(send, self.stream, first_item=first_item)
-        if self._send_timeout is not None:
-            self.data_sender_callable = partial(self._watch, delivery, self._send_timeout)
+        if self.send_timeout is not None:
+            self.data_sender_callable = partial(self._watch, delivery, self.send_timeout)
         background, self.background = self.background, None
         try:
             await super().__call__(scope, receive, delivery.send)
@@ -155,7 +157,7 @@ class CitationResponse(EventSourceResponse):
             # is told; one who left is not, and nothing is sent on the way out
             # of a cancellation.
             if self._shutdown.is_set() and not self._disconnected:
-                with anyio.move_on_after(self._send_timeout):
+                with anyio.move_on_after(self.send_timeout):
                     await delivery.say_goodbye()
         finally:
             await self.stream.aclose()
@@ -175,9 +177,9 @@ class CitationResponse(EventSourceResponse):
                 raise SendTimeoutError(f"a client accepted nothing for {seconds} seconds")
 
     async def _send_with_timeout(self, send: Send, message: Message) -> None:
-        # In place of a cancel scope for every event, which costs more than all
-        # that is done here for one. `_watch` keeps the time; should the base
-        # class call this by another name one day, events are slower again.
+        # In place of a cancel scope and a timer for every event, which cost more
+        # than all that is done here for one. `_watch` keeps the time; should the
+        # base class call this by another name one day, both do.
         await send(message)
 
     async def _note_disconnect(self, _: Message) -> None:
