@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from citestream.events import Citation, Text
 from citestream.exceptions import FinishedError, SourceError
 from citestream.mending import CLOSERS, destination, lead, needs_space, separator, wrapper
-from citestream.refusal import RefusalFinder
+from citestream.near import NearFinder
 from citestream.regions import Place, Regions
 from citestream.scanner import Found, Scanner
 from citestream.short import MAY_LEAD, ShortWay
@@ -91,7 +91,7 @@ class BlockFilter(ShortWay):
     def __init__(
         self, tally: Tally, style: Dialect, writer: Writer, refusal: str | None
     ) -> None:
-        finder = RefusalFinder(refusal) if refusal else None
+        finder = NearFinder(refusal, tally.nearness)
         super().__init__(tally, style, Visible(Regions(finder)), plain=writer.plain)
         self._writer = writer
         self._refusal = refusal
@@ -207,7 +207,9 @@ class BlockFilter(ShortWay):
         self._finished = True
         self._idle = self._resting = False
         finder = self._visible.finish().finder
-        if isinstance(finder, RefusalFinder) and finder.found:
+        assert isinstance(finder, NearFinder)  # it was made for this block
+        self._tally.note_near(finder.near)
+        if finder.found:
             self._tally.refused = True
         self._scanner = _AT_REST
         self._waiting = ""

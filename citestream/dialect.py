@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from citestream.exceptions import StyleError
 from citestream.grammar import DEAD, Joined, Machine, State, follow
-from citestream.labels import Names
+from citestream.labels import Names, Nearness
 from citestream.numbered import NumberForm
 from citestream.shapes import LabelForm, LabelMachine, split
-from citestream.styles import MarkerStyle, Reading
+from citestream.styles import MarkerStyle, Reading, misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from citestream.passages import Passages
 
-__all__ = ["Bound", "Dialect", "bind", "check_styles"]
+__all__ = ["Bound", "Dialect", "bind", "check_styles", "nearness"]
 
 
 class Met(Protocol):
@@ -149,7 +149,21 @@ def bind(
     if len(styles) == 1 and styles[0].numeric and not repair:
         return styles[0]  # it needs to know no labels
     names = Names(*lists, hierarchical=match == "hierarchical")
-    return _Joint([Bound(style, names, repair) for style in styles], names)
+    parts = [Bound(style, names, repair) for style in styles]
+    if repair:
+        parts += [_Misspelt(part, names) for part in parts if part.style.numeric]
+    return _Joint(parts, names)
+
+
+@lru_cache(maxsize=64)  # a process uses one or two styles
+def _prefixes(styles: tuple[MarkerStyle, ...]) -> tuple[tuple[str, bool], ...]:
+    bracketed = (style for style in styles if style.open == "[")
+    return tuple((style.prefix, style.numeric) for style in bracketed)
+
+
+def nearness(styles: tuple[MarkerStyle, ...], lists: tuple[Passages, ...]) -> Nearness:
+    """Return what is near the labels that are supplied."""
+    return Nearness(_prefixes(styles), lists)
 
 
 class Bound:
@@ -237,6 +251,27 @@ class Bound:
         if self.style.close != "]":
             return None
         return _Supplied(self.style, self._names)
+
+
+class _Misspelt(Bound):
+    """A numbered style's near misses, read as the numbers that were meant."""
+
+    def __init__(self, meant: Bound, names: Names) -> None:
+        super().__init__(misspelt(meant.style), names, False)
+        self._meant = meant
+
+    def read(self, raw: str) -> Reading | None:
+        """Read a whole marker, or return `None` when its numbers are not all supplied."""
+        written, _ = self.style.form.read(raw)
+        numbers = [int(label[:-1]) for label in written]
+        if not all(map(self._names.knows, numbers)):
+            return None
+        repaired = tuple(zip(written, numbers, strict=True))
+        return Reading(tuple(numbers), 0, self._meant.style.strict, self._meant, None, repaired)
+
+    def common(self) -> Common | None:
+        """Return `None`: this is not how markers come."""
+        return None
 
 
 class _Joint:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from citestream.block import BlockFilter
-from citestream.dialect import bind, check_styles
+from citestream.dialect import bind, check_styles, nearness
 from citestream.events import Citation, Summary, Text
 from citestream.exceptions import SourceError
 from citestream.passages import NO_ANSWER, Passages
-from citestream.sentences import Coverage, Sentences
+from citestream.sentences import ENGLISH, Abbreviations, Coverage, Sentences
 from citestream.styles import NUMERIC, MarkerStyle
 from citestream.tally import Tally
 from citestream.writing import Invalid, Show, Writer
@@ -31,6 +31,7 @@ __all__ = [
     "check_citations",
     "filter_text",
     "strip_invalid",
+    "to_history",
 ]
 
 PassageSource: TypeAlias = int | Sequence[Any] | Mapping[Any, Any] | Passages
@@ -47,7 +48,7 @@ class CitationFilter(BlockFilter):
     __slots__ = ("_dialect",)
 
     def __new__(  # noqa: PYI034 - one that follows sentences may come back
-        cls, *_: Any, sentences: bool = False, **__: Any
+        cls, *_: Any, sentences: bool | Abbreviations = False, **__: Any
     ) -> CitationFilter:
         """Make a filter that follows the sentences, if they are asked for.
 
@@ -67,7 +68,7 @@ class CitationFilter(BlockFilter):
         renumber: bool = False,
         prior: PassageSource | None = None,
         repair: bool = False,
-        sentences: bool = False,
+        sentences: bool | Abbreviations = False,
         refusal: str | None = NO_ANSWER,
     ) -> None:
         """Make a filter.
@@ -94,7 +95,8 @@ class CitationFilter(BlockFilter):
                 or one hyphen away from exactly one with the same numbers, is read
                 as that. The summary says so.
             sentences: Whether a `Sentence` comes out as each one ends, and the
-                summary counts them and names those without a citation.
+                summary counts them and names those without a citation;
+                `Abbreviations` in place of the English ones say so as well.
             refusal: The exact sentence that says there is no answer; `None`
                 looks for none.
 
@@ -105,9 +107,9 @@ class CitationFilter(BlockFilter):
         """
         if match not in ("exact", "hierarchical"):
             raise ValueError(f'expected match="exact" or "hierarchical", got {match!r}')
-        if not isinstance(sentences, bool):
+        if not isinstance(sentences, bool | Abbreviations):
             raise ValueError(  # noqa: TRY004 - options fail alike
-                f"expected sentences to be True or False, got {sentences!r}"
+                f"expected sentences to be True, False or Abbreviations, got {sentences!r}"
             )
         styles = check_styles(style)
         sentence: object = refusal
@@ -120,7 +122,9 @@ class CitationFilter(BlockFilter):
         earlier = None if prior is None else _passages(prior, style)
         lists = (known,) if earlier is None else (known, earlier)
         self._dialect = bind(styles, lists, match, repair)
-        super().__init__(Tally(known, earlier), self._dialect, writer, refusal)
+        super().__init__(
+            Tally(known, nearness(styles, lists), earlier), self._dialect, writer, refusal
+        )
 
     @property
     def passages(self) -> Passages:
@@ -164,7 +168,7 @@ class _SentenceBlock(BlockFilter):
 
     def __init__(self, whole: _SentenceFilter) -> None:
         super().__init__(whole._tally, whole._dialect, whole._writer, whole._refusal)
-        self._sentences = Sentences(whole._coverage)
+        self._sentences = Sentences(whole._coverage, whole._abbreviations)
 
     def feed(self, chunk: str) -> list[Text | Citation]:
         return _with_sentences(super().feed(chunk), self._sentences)
@@ -177,12 +181,15 @@ class _SentenceBlock(BlockFilter):
 class _SentenceFilter(CitationFilter):
     """A filter of an answer whose sentences are followed."""
 
-    __slots__ = ("_coverage", "_sentences")
+    __slots__ = ("_abbreviations", "_coverage", "_sentences")
 
-    def __init__(self, passages: PassageSource, **options: Any) -> None:
-        super().__init__(passages, **options)
+    def __init__(
+        self, passages: PassageSource, *, sentences: bool | Abbreviations = True, **options: Any
+    ) -> None:
+        super().__init__(passages, sentences=sentences, **options)
+        self._abbreviations = sentences if isinstance(sentences, Abbreviations) else ENGLISH
         self._coverage = Coverage()
-        self._sentences = Sentences(self._coverage)
+        self._sentences = Sentences(self._coverage, self._abbreviations)
 
     def block(self) -> BlockFilter:
         return _SentenceBlock(self)
@@ -245,9 +252,13 @@ def _writer(invalid: Invalid, replacement: str, show: Show, renumber: bool) -> W
 # One-shot
 
 
+# Made once: a union inside `isinstance()` is made anew at every call.
+_SHOWN = (Text, Citation)
+
+
 def _shown(event: Event) -> str:
     """Return what the reader sees of an event."""
-    return event.text if isinstance(event, Text | Citation) else ""
+    return event.text if isinstance(event, _SHOWN) else ""
 
 
 @dataclass(slots=True)
@@ -285,7 +296,7 @@ def check_citations(answer: str, passages: PassageSource, **options: Any) -> Che
     summary = events.pop()
     assert isinstance(summary, Summary)  # it is always the last
     return Checked(
-        answer="".join(map(_shown, events)),
+        answer="".join([event.text for event in events if isinstance(event, _SHOWN)]),
         cited=list(summary.cited),
         invalid=list(summary.invalid),
         unused=list(summary.unused),
@@ -303,6 +314,26 @@ def strip_invalid(answer: str, passages: PassageSource, **options: Any) -> str:
         **options: The options of `CitationFilter`.
     """
     return check_citations(answer, passages, **options).answer
+
+
+def to_history(
+    text: str,
+    passages: PassageSource = 0,
+    *,
+    style: MarkerStyle | tuple[MarkerStyle, ...] = NUMERIC,
+) -> str:
+    """Return an answer as it should go into the next prompt: without its markers.
+
+    In the next turn other passages have these labels, and a model copies what
+    it has seen: with markers in the history it learns to cite what is not there,
+    or in the form that readers are shown.
+
+    Args:
+        text: What the model wrote, or the cleaned answer.
+        passages: What was in the prompt; only label style needs it.
+        style: What a marker looks like.
+    """
+    return check_citations(text, passages, style=style, show="none").answer
 
 
 class FilteredText:

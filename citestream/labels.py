@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from citestream.passages import Passages
 
-__all__ = ["Names", "written_form"]
+__all__ = ["Names", "Nearness", "written_form"]
 
 _SUBDIVISION = "(,"
 _boundary = re.compile(r" ?[(,]")
-_parts = re.compile(r"\([^()]+\)|[^(),]+")
+_parts = re.compile(r"\([^()]+\)|,[^(),]*|[^(),]+")
 _joining = frozenset({"to", "through", "-", "and", "or", "&", ";"})
 _range = frozenset({"to", "through", "-"})
 
@@ -36,6 +36,17 @@ class Names:
 
     Labels may be added to the lists while an answer streams.
     """
+
+    __slots__ = (
+        "_count",
+        "_lists",
+        "_order",
+        "_texts",
+        "broader",
+        "folded",
+        "hierarchical",
+        "ordered",
+    )
 
     def __init__(self, *lists: Passages, hierarchical: bool = False) -> None:
         self._lists = lists
@@ -146,9 +157,62 @@ class Names:
         A label with another number is another label, however near it is.
         """
         near = self.near(text)
+        # One that differs in case or hyphens alone is nearer than the others.
+        same = tuple(label for label in near if _bare(fold(str(label))) == _bare(fold(text)))
+        near = same or near
         if len(near) != 1 or _numbers(str(near[0])) != _numbers(text):
             return None
         return near[0]
+
+
+class Nearness:
+    """What is near the supplied labels, for styles whose markers stand in square brackets.
+
+    Args:
+        prefixes: What stands before the labels in each style, and whether they are numbers.
+        lists: What supplies the labels.
+    """
+
+    __slots__ = ("_known", "_lists", "_prefixes")
+
+    def __init__(self, prefixes: tuple[tuple[str, bool], ...], lists: tuple[Passages, ...]) -> None:
+        self._prefixes = prefixes
+        self._lists = lists
+        self._known: Names | None = None
+
+    @property
+    def _names(self) -> Names:
+        # Most answers hold nothing that would have to be compared.
+        if self._known is None:
+            self._known = Names(*self._lists)
+        return self._known
+
+    def of_label(self, label: int | str) -> tuple[int | str, ...]:
+        """Return what an invalid label is near; a wrong number is near none."""
+        return self._names.near(label) if isinstance(label, str) else ()
+
+    def of_bracket(self, content: str) -> tuple[int | str, ...]:
+        """Return what the content of a bracket that is no marker is near."""
+        for prefix, numeric in self._prefixes:
+            near = self._number(prefix, content) if numeric else self._label(prefix, content)
+            if near:
+                return near
+        return ()
+
+    def _number(self, prefix: str, content: str) -> tuple[int | str, ...]:
+        before = re.escape(_bare(fold(prefix)))
+        inside = _bare(fold(content)) if prefix else content
+        match = re.fullmatch(rf"{before}([0-9]{{1,9}})[a-z]?", inside, re.IGNORECASE)
+        if match is None or content == f"{prefix}{match[1]}":
+            return ()  # or it is a marker that was kept
+        number = int(match[1])
+        return (number,) if self._names.knows(number) else ()
+
+    def _label(self, prefix: str, content: str) -> tuple[int | str, ...]:
+        if content[: len(prefix)].casefold() != prefix.casefold():
+            return ()
+        label = content[len(prefix) :]
+        return () if self._names.find(label) is not None else self._names.near(label)
 
 
 def _broader(label: str) -> Iterator[str]:
@@ -163,19 +227,21 @@ def _occurs(subdivision: str, text: str) -> bool:
 
     Of a range such as `(a) to (h)` both ends do, in their order.
     """
-    parts = [part.strip() for part in _parts.findall(subdivision)]
-    left_over = _parts.sub("", subdivision).replace(",", "").strip()
+    parts = _parts.findall(subdivision)
+    left_over = _parts.sub("", subdivision).strip()
     last = ""
     through = False
     named = False
-    for part in filter(None, parts):
-        words = part.split(" ")
+    for part in parts:
+        words = part.lstrip(",").split()
         while words and words[0] in _joining:
             through = words.pop(0) in _range
         then_through = False
         while words and words[-1] in _joining:
             then_through = words.pop() in _range
         rest = " ".join(words)
+        if rest and part[0] not in _SUBDIVISION:
+            return False  # it stands behind a point, and is none
         if rest:
             named = True
             if not _stands_in(rest, text) or (through and not _in_order(last, rest)):

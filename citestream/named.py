@@ -68,8 +68,8 @@ class PatternForm:
         self._label = parse(label)
         forms = frames(opening, closing)
         openers = "".join({opener[0] for opener in forms})
-        self._without = openers + "\n\r\v\f\x85\u2028\u2029`$\\"
-        self._labels = Automaton(self._label, self._without)
+        others = "".join(closer for closer in forms.values() if closer != closing)
+        self._labels = Automaton(self._label, openers + others + BREAKS + "`$\\")
         if self._labels.empty:
             raise StyleError(
                 f"expected a label pattern that matches at least one character, got {label!r}: "

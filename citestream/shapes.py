@@ -278,14 +278,15 @@ def split(content: str, names: Names, shapes: Shapes) -> list[str]:
     nexts = dict([*gaps, (len(text), len(text))])
     longest = max(map(len, names.ordered), default=0)
 
-    def supplied_at(at: int) -> int:
-        for end in reversed(ends):
-            if at < end <= at + longest and text[at:end] in names.folded:
-                return end
-        return 0
+    def supplied(at: int) -> list[int]:
+        return [
+            end
+            for end in reversed(ends)
+            if at < end <= at + longest and text[at:end] in names.folded
+        ]
 
     def begins_at(at: int) -> bool:
-        if shapes.leads_at(text, at) or supplied_at(at):
+        if at == len(text) or shapes.leads_at(text, at) or supplied(at):
             return True
         end = next(end for end in ends if end >= at)
         return shapes.ends_as_file(text[at:end])
@@ -293,7 +294,8 @@ def split(content: str, names: Names, shapes: Shapes) -> list[str]:
     found: list[str] = []
     at = 0
     while at < len(text):
-        end = supplied_at(at)
+        # What follows a supplied label begins another one, or they are one.
+        end = next((end for end in supplied(at) if begins_at(nexts[end])), 0)
         if end:
             found.append(str(names.folded[text[at:end]]))
         else:

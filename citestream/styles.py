@@ -32,6 +32,7 @@ __all__ = [
     "WEB",
     "MarkerStyle",
     "Reading",
+    "misspelt",
     "prefixed",
 ]
 
@@ -211,7 +212,8 @@ class MarkerStyle:
         machine = self._machines.get(openers)
         if machine is None:
             form: ReadForm = self.form
-            machine = Automaton(form.expression(), openers + BREAKS + _REGIONS)
+            closers = "".join(PAIRS.values()) if self.pairs else ""
+            machine = Automaton(form.expression(), openers + closers + BREAKS + _REGIONS)
             self._machines[openers] = machine
         return machine
 
@@ -352,6 +354,18 @@ def prefixed(prefix: str, *, label: str | None = None, ignore_case: bool = True)
             "expected a prefix, got an empty one: use NUMERIC, or MarkerStyle(label=...)"
         )
     return MarkerStyle(prefix=prefix, label=label, ignore_case=ignore_case)
+
+
+def misspelt(style: MarkerStyle) -> MarkerStyle:
+    """Return the style of a numbered style's near misses: numbers with a letter behind, `[6c]`."""
+    return MarkerStyle(
+        style.open,
+        style.close,
+        style.prefix,
+        rf"[0-9]{{1,{style.digits_most}}}[A-Za-z]",
+        style.ignore_case,
+        most_held=style.most_held,
+    )
 
 
 class _Files(MarkerStyle):

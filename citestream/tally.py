@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from citestream.events import Ended, Label
+    from citestream.labels import Nearness
     from citestream.passages import Passage, Passages
     from citestream.styles import Reading
 
@@ -26,16 +27,20 @@ class Tally:
         "_cited",
         "_invalid",
         "_known",
+        "_near",
         "_prior",
         "_repaired",
         "kept",
+        "nearness",
         "passages",
         "refused",
         "removed",
         "truncated",
     )
 
-    def __init__(self, passages: Passages, prior: Passages | None = None) -> None:
+    def __init__(
+        self, passages: Passages, nearness: Nearness, prior: Passages | None = None
+    ) -> None:
         self.passages = passages
         """What was in the prompt."""
         # Passages of earlier turns, and all labels that have a passage. A
@@ -44,6 +49,9 @@ class Tally:
         self._known: Container[Label] = passages.by_label
         if prior is not None:
             self._known = _Either(passages, prior)
+        self.nearness = nearness
+        """What is near a supplied label."""
+        self._near: dict[str, None] = {}
         self._repaired: dict[str, Label] = {}
         # Dicts for their order; the numbers count from one, for renumbering.
         self._cited: dict[Label, int] = {}
@@ -124,6 +132,17 @@ class Tally:
         """Count a marker that the end cut; its label is neither cited nor invalid."""
         self.removed += 1
 
+    def note_near(self, contents: tuple[str, ...]) -> None:
+        """Take note of brackets that are no markers, but nearly."""
+        for content in contents:
+            if len(self._near) < MOST_INVALID:
+                self._near[content] = None
+
+    def _all_near(self) -> tuple[tuple[str, tuple[Label, ...]], ...]:
+        near = [(str(label), self.nearness.of_label(label)) for label in self._invalid]
+        near += [(content, self.nearness.of_bracket(content)) for content in self._near]
+        return tuple((written, labels) for written, labels in near if labels)
+
     def number(self, label: Label) -> int:
         """Return the place of a cited label in the order of first use, from one."""
         return self._cited[label]
@@ -136,19 +155,8 @@ class Tally:
         earlier = self._prior.get
         return tuple(passage for label in labels for passage in get(label) or earlier(label))
 
-    def summary(
-        self,
-        ended: Ended = "complete",
-        reason: str | None = None,
-        near: tuple[tuple[str, tuple[Label, ...]], ...] = (),
-    ) -> Summary:
-        """Return the score.
-
-        Args:
-            ended: How the stream ended.
-            reason: Why, when there is more to say.
-            near: What was written near a supplied label, with what it is near.
-        """
+    def summary(self, ended: Ended = "complete", reason: str | None = None) -> Summary:
+        """Return the score."""
         cited = tuple(self._cited)
         return Summary(
             cited=cited,
@@ -165,14 +173,9 @@ class Tally:
             ended=ended,
             reason=reason,
             prior=tuple(label for label in cited if label not in self.passages.by_label),
-            near=near,
+            near=self._all_near(),
             repaired=tuple(self._repaired.items()),
         )
-
-    @property
-    def invalid(self) -> tuple[Label, ...]:
-        """Labels that have no passage, in the order of first use."""
-        return tuple(self._invalid)
 
 
 class _Either:

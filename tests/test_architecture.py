@@ -47,11 +47,12 @@ ARROWS: dict[str, set[str]] = {
     "styles": {"exceptions", "named", "numbered", "shapes"},
     "dialect": {"labels", "styles"},
     # The filter.
-    "tally": {"passages", "events", "styles"},
+    "near": {"labels", "refusal"},
+    "tally": {"passages", "events", "labels", "styles"},
     "writing": {"events", "styles", "tally"},
     "scanner": {"dialect", "styles", "regions", "mending"},
     "short": {"dialect", "events", "mending", "visible", "styles", "tally"},
-    "block": {"scanner", "short", "mending", "visible", "writing", "refusal"},
+    "block": {"scanner", "short", "mending", "visible", "writing", "near"},
     "filter": {"block", "sentences"},
     # The doors.
     "record": {"events"},

@@ -7,11 +7,19 @@ from typing import Any
 
 import pytest
 
+from citestream import CitationFilter, check_citations
+from citestream.events import Label
+from citestream.exceptions import StyleError
 from citestream.passages import Passages
 from citestream.styles import (
+    CITATION,
     FOOTNOTE,
     LABEL,
     OPENAI,
+    OPENAI_PRIVATE,
+    RAGFLOW,
+    RAGFLOW_OLD,
+    WEB,
     MarkerStyle,
     prefixed,
 )
@@ -79,3 +87,142 @@ def test_every_cut_gives_the_same_citations(case: Case) -> None:
     )
     for chunks in cuts:
         assert drive(chunks, passages_of(case), options) == whole, chunks
+
+
+@pytest.mark.parametrize(
+    ("style", "answer", "shown", "cited", "invalid"),
+    [
+        (prefixed("S"), "[s1, S2-S3; 9]", "[S1, S2, S3]", (1, 2, 3), (9,)),
+        (prefixed("S"), "[S 1] [S01] 【S2】 ［Ｓ1］", "[S1] [S1] [S2] ［Ｓ1］", (1, 2), ()),
+        (prefixed("S"), "[S\u200b1] [S9: handbook.txt] [S1\u2020L5]", "[S1] [S1]", (1,), (9,)),
+        (prefixed("S"), "[1] [S] [Sx] [S3-S1] [[S1]]", "[1] [S] [Sx] [S3-S1] [S1]", (1,), ()),
+        (prefixed("S", ignore_case=False), "[s1] [S1]", "[s1] [S1]", (1,), ()),
+        (prefixed("v2-"), "[v2-1, v2-3]", "[v2-1, v2-3]", (1, 3), ()),
+        (FOOTNOTE, "[^1] [^1, ^9] [^x]", "[^1] [^1] [^x]", (1,), (9,)),
+        (RAGFLOW, "[ID:0] [id: 1] [ID:9]", "[ID:0] [ID:1]", (0, 1), (9,)),
+        (RAGFLOW_OLD, "a ##0$$ ##9$$ ###1$$.", "a ##0$$ ###1$$.", (0, 1), (9,)),
+        (WEB, "[web:1] [web:9]", "[web:1]", (1,), (9,)),
+        (CITATION, "[citation:1][citation:9]", "[citation:1]", (1,), (9,)),
+        (OPENAI, "【4:0†a file.pdf】【7:2】 [4:0]", "【4:0†source】 [4:0]", ("4:0",), ("7:2",)),
+        (OPENAI, "【4:0†source】, 【7:2†source】.", "【4:0†source】.", ("4:0",), ("7:2",)),
+        (OPENAI, "【7:2†source】(see)", "(see)", (), ("7:2",)),
+        (
+            OPENAI_PRIVATE,
+            "\ue200filecite\ue202turn0file0\ue202L8-L13\ue201 \ue200cite\ue202turn9file9\ue201",
+            "\ue200cite\ue202turn0file0\ue201",
+            ("turn0file0",),
+            ("turn9file9",),
+        ),
+        (ANGLE, "<|file-a, file-z|>", "<|file-a|>", ("file-a",), ("file-z",)),
+        (ANGLE, "<|file-<|file-z|>a|>", "<|file-a|>", ("file-a",), ("file-z",)),
+        (
+            prefixed("cite:", label=r"[\w.-]+"),
+            "[Cite: kb‑7, z and cite:kb-7]",
+            "[cite:kb-7, cite:kb-7]",
+            ("kb-7",),
+            ("z",),
+        ),
+    ],
+)
+def test_spellings_of_a_style(
+    style: MarkerStyle,
+    answer: str,
+    shown: str,
+    cited: tuple[Label, ...],
+    invalid: tuple[Label, ...],
+) -> None:
+    labels = ["4:0", "turn0file0", "file-a", "kb-7"]
+    supplied: dict[Label, str] = {label: "x" for label in labels if style.can_write(label)}
+    passages = dict.fromkeys(range(4), "x") if style.numeric else supplied
+    filtered = drive([answer], Passages(passages, style=style), {"style": style})
+    assert (filtered.visible, filtered.summary.cited, filtered.summary.invalid) == (
+        shown,
+        cited,
+        invalid,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"open": ""}, "nothing would tell a marker from the text"),
+        ({"close": ""}, "nothing would tell a marker from the text"),
+        ({"open": "x"}, "expected open to begin with a bracket or a sign"),
+        ({"open": "("}, "expected open to begin with a bracket or a sign"),
+        ({"open": "a" * 65}, "at most 64 characters"),
+        ({"open": 7}, "expected open to be a str"),
+        ({"open": "<\n"}, "on one line"),
+        ({"open": "<$"}, "without backticks"),
+        ({"close": "x"}, "expected close to be made of brackets or signs"),
+        ({"prefix": "a]"}, "without brackets"),
+        ({"label": r"(\w+ ?)*"}, "a repeat without bound holds another one"),
+        ({"label": r"(a+)+"}, "a repeat without bound holds another one"),
+        ({"label": r"(\w+\s?)*"}, "a marker never spans lines"),
+        ({"label": "a*"}, "matches at least one character"),
+        ({"label": ""}, "matches at least one character"),
+        ({"label": "(a|)"}, "matches at least one character"),
+        ({"label": ".+"}, "name the characters"),
+        ({"label": r"[^x]+"}, "cannot hold ']'"),
+        ({"label": "a\\["}, "without '['"),
+        ({"label": "a{200}b{200}"}, "whose shortest has 402"),
+        ({"label": "(a{200}){200}"}, "more than 2048"),
+        ({"label": "a{300}"}, "a count is at most 256"),
+        ({"label": "a{0}"}, "a count of nothing"),
+        ({"label": "a{3,2}"}, "a count of nothing"),
+        ({"label": "a{x}"}, "a brace opens no count"),
+        ({"label": "a**"}, "a repeat of a repeat"),
+        ({"label": "*a"}, "nothing before it to repeat"),
+        ({"label": "(a"}, "a group does not end"),
+        ({"label": "a)"}, "no opening one"),
+        ({"label": "(?=a)"}, "only (?: is allowed"),
+        ({"label": "(" * 20 + "a" + ")" * 20}, "more than 16 deep"),
+        ({"label": "[a"}, "a class does not end"),
+        ({"label": "[b-a]"}, "is empty"),
+        ({"label": r"[\d-x]"}, "from one character to another"),
+        ({"label": r"[\D]"}, "not allowed in a class"),
+        ({"label": "^a"}, "matched whole"),
+        ({"label": r"\ba"}, "matched whole"),
+        ({"label": r"\1"}, "only \\d, \\w"),
+        ({"label": "a\\"}, "a backslash stands at the end"),
+        ({"label": "`a"}, "opens code, maths or an escape"),
+        ({"label": "a\nb"}, "a marker never spans lines"),
+        ({"label": "a" * 3000}, "longer than 2048"),
+        ({"label": 7}, "expected a label pattern as str"),
+    ],
+)
+def test_style_that_cannot_be_held_is_refused_with_the_reason(
+    fields: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(StyleError) as caught:
+        MarkerStyle(**fields)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "label"),
+    [
+        (r"file-[a-z0-9]+", "file-a1"),
+        (r"(?:kb|doc)-\d{2,3}", "kb-123"),
+        (r"[^\]\[ ]+", "é:1"),
+        (r"\d{4}(?:-\d{2}){0,2}", "2024-01"),
+        (r"[\w.-]+", "a_b.c-d"),
+        (r"a\|b", "a|b"),
+        (r"x{2,}", "xxx"),
+        (r"[a\-z]+", "a-z"),
+    ],
+)
+def test_pattern_names_labels(pattern: str, label: str) -> None:
+    style = MarkerStyle(open="[", close="]", label=pattern)
+    assert style.can_write(label)
+    assert check_citations(f"A [{label}].", {label: "x"}, style=style).cited == [label]
+
+
+@pytest.mark.parametrize("style", [(), (1,), None, "numeric", [OPENAI]])
+def test_what_is_no_style_is_refused(style: Any) -> None:
+    with pytest.raises(StyleError, match="expected a MarkerStyle or a tuple of them"):
+        CitationFilter({}, style=style)
+
+
+def test_prefix_may_not_be_empty() -> None:
+    with pytest.raises(StyleError, match="expected a prefix"):
+        prefixed("")
