@@ -85,6 +85,7 @@ class Visible:
 
     @regions.setter
     def regions(self, regions: Regions) -> None:
+        """Go on from other regions: what was pending in these is decided."""
         self._regions = regions
 
     def settle(self) -> None:
