@@ -47,21 +47,20 @@ class Answer(Protocol):
 class ProseAnswer:
     """An answer whose whole text is prose."""
 
-    __slots__ = ("_filter", "changed", "noted", "summary")
+    __slots__ = ("_feed", "_filter", "changed", "noted", "summary")
 
     def __init__(self, citations: CitationFilter) -> None:
         self._filter = citations
+        self._feed = citations.feed
         self.changed = False
         self.noted: list[tuple[int, int, Any]] = []
         self.summary: Summary | None = None
 
     def feed(self, text: str) -> str:
         """Give the next piece and return what is now visible."""
-        events = self._filter.feed(text)
-        if len(events) == 1:
-            event = events[0]
-            if type(event) is Text:
-                return event.text
+        events = self._feed(text)
+        if len(events) == 1 and (event := events[0]).__class__ is Text:
+            return event.text
         return self._visible(events)
 
     def finish(self, ended: Ended = "complete", reason: str | None = None) -> str:

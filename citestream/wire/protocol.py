@@ -77,6 +77,13 @@ class OwnStream(EventStream):
             raise _unknown()
         return event.raw
 
+    def feed(self, body: bytes) -> bytes:
+        """Give the next bytes of the body and return what may leave now."""
+        frame = None if self._held else self._repeated(body)
+        if frame is not None:
+            return frame
+        return b"".join([self._event(event) for event in self._reader.feed(body)])
+
     def _repeated(self, raw: bytes) -> bytes | None:
         citations = self._filter
         if citations is None:
