@@ -74,6 +74,11 @@ class Sentence:
     end: int
     """Where it ends."""
 
+    @property
+    def text(self) -> str:
+        """What it adds to the visible answer: nothing, for its text has come before."""
+        return ""
+
 
 @dataclass(slots=True)
 class Summary:

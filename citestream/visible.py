@@ -144,9 +144,7 @@ class Visible:
         if "\n" in text or "\r" in text:
             return False
         regions = self.regions
-        return regions.clear or (
-            regions.opened and not regions.line_start and not regions.in_fence
-        )
+        return regions.clear or (regions.opened and not regions.line_start and not regions.in_fence)
 
     def finish(self) -> Regions:
         """Go on over the end of the answer, and return the regions there."""

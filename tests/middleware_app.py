@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from fastapi import Depends, FastAPI
 from fastapi.sse import EventSourceResponse as FastAPIEvents
 from sse_starlette import EventSourceResponse
@@ -126,7 +127,7 @@ async def flood(request: Request) -> Response:
                 answer.pulled += 1
                 yield b"x" * PIECE
                 # A source that never awaits would keep the loop to itself.
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
         finally:
             answer.closed += 1
 

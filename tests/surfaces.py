@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from starlette.types import Message
 
 from citestream import CitationFilter, CitationStream, check_citations, filter_text
-from citestream.events import Citation, Summary, Text
-from citestream.passages import Passages
+from citestream.events import Citation, Event, Summary
+from citestream.filter import PassageSource
 from citestream.sse import CitationResponse
 
 __all__ = [
@@ -42,7 +42,7 @@ class Outcome:
     summary: Summary
 
 
-Surface: TypeAlias = Callable[[Sequence[str], Passages, Mapping[str, Any]], Outcome]
+Surface: TypeAlias = Callable[[Sequence[str], PassageSource, Mapping[str, Any]], Outcome]
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Filtered:
 
 
 def drive(
-    chunks: Sequence[str], passages: Passages | int, options: Mapping[str, Any] = {}
+    chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any] = {}
 ) -> Filtered:
     """Feed a filter, and check what holds of its events whatever the answer is."""
     filter_ = CitationFilter(passages, **options)
-    events: list[Text | Citation | Summary] = []
+    events: list[Event] = []
     for chunk in chunks:
         events += filter_.feed(chunk)
     events += filter_.finish()
@@ -82,12 +82,16 @@ def drive(
     return Filtered("".join(pieces), citations, summary)
 
 
-def run_filter(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
+def run_filter(
+    chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]
+) -> Outcome:
     filtered = drive(chunks, passages, options)
     return Outcome(filtered.visible, filtered.summary)
 
 
-def run_check(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
+def run_check(
+    chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]
+) -> Outcome:
     """Check the whole answer at once: the cut cannot matter here."""
     checked = check_citations("".join(chunks), passages, **options)
     summary = checked.summary
@@ -99,7 +103,7 @@ def run_check(chunks: Sequence[str], passages: Passages, options: Mapping[str, A
 
 
 def run_filter_text(
-    chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]
+    chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]
 ) -> Outcome:
     texts = filter_text(iter(chunks), passages, **options)
     visible = "".join(texts)
@@ -107,7 +111,9 @@ def run_filter_text(
     return Outcome(visible, texts.summary)
 
 
-def run_stream(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
+def run_stream(
+    chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]
+) -> Outcome:
     async def source() -> AsyncIterator[str]:
         for chunk in chunks:
             yield chunk
@@ -121,7 +127,7 @@ def run_stream(chunks: Sequence[str], passages: Passages, options: Mapping[str, 
     return asyncio.run(read())
 
 
-def run_sse(chunks: Sequence[str], passages: Passages, options: Mapping[str, Any]) -> Outcome:
+def run_sse(chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]) -> Outcome:
     """Read the events of a response as a client does, to a summary like any other.
 
     JSON knows no half of a surrogate pair beside the other: two are one character.

@@ -1,5 +1,7 @@
 """The filter follows the sentences of an answer when it is asked to."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from citestream import CitationFilter, Summary, check_citations, filter_text
@@ -14,13 +16,18 @@ def finish(citations: CitationFilter, *chunks: str) -> tuple[list[Sentence], Sum
     events += citations.finish()
     summary = events.pop()
     assert isinstance(summary, Summary)
-    return [event for event in events if isinstance(event, Sentence)], summary
+    return sentences_of(events), summary
+
+
+def sentences_of(events: Sequence[Event]) -> list[Sentence]:
+    return [event for event in events if isinstance(event, Sentence)]
 
 
 def test_sentence_comes_as_soon_as_it_has_ended() -> None:
     citations = CitationFilter(2, sentences=True)
-    assert not [e for e in citations.feed("It is free [1].") if isinstance(e, Sentence)]
-    (sentence,) = [e for e in citations.feed(" It") if isinstance(e, Sentence)]
+    assert sentences_of(citations.feed("It is free [1].")) == []
+    (sentence,) = sentences_of(citations.feed(" It"))
+    assert sentence.text == ""
     assert sentence == Sentence("It is free [1].", (1,), covered=True, start=0, end=15)
 
 
