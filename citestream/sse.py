@@ -274,7 +274,7 @@ class _Delivery:
             self.waiting = True
             await self._send(message)
             self.waiting = False
-        elif self._start is None and "status" in message:
+        elif "status" in message:
             # In the task that iterates, like every later item.
             self._start = message
             if self._first_item:

@@ -244,11 +244,13 @@ def test_first_event_arrives_before_the_second_is_made() -> None:
         assert visible(reply.rest()) == " is blue [1]."
 
 
-def test_background_runs_when_the_source_is_closed() -> None:
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_background_runs_when_the_source_is_closed(method: str) -> None:
     model = Model(CHUNKS)
-    seen = []
+    seen: list[int] = []
     task = BackgroundTask(lambda: seen.append(model.closings))
-    with serving(app_for(model, background=task)) as server, Reply(server.port) as reply:
+    app = app_for(model, background=task)
+    with serving(app) as server, Reply(server.port, method=method) as reply:
         reply.rest()
         until(lambda: seen, "the background task")
     assert seen == [1]
@@ -748,6 +750,14 @@ async def test_send_timeout_is_finite_by_default() -> None:
     response = CitationResponse([], 1)
     assert response.send_timeout == SEND_TIMEOUT == 30
     await response.stream.aclose()
+
+
+@on_every_loop
+async def test_silent_model_is_no_slow_reader() -> None:
+    client = InProcess()
+    await client.call(CitationResponse(Model(["a"] * 3, pause=0.2), 1, send_timeout=0.05))
+    assert client.body.count(b"event: delta\n") == 3
+    assert client.sent[-1]["more_body"] is False
 
 
 @on_every_loop
