@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.measure import Row
 
 # Each has a `rows()`.
-MODULES = ("limits", "serve")
+MODULES = ("limits", "serve", "doors")
 
 
 def machine() -> str:
