@@ -13,7 +13,6 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
-import anyio.lowlevel
 from fastapi import Depends, FastAPI
 from fastapi.sse import EventSourceResponse as FastAPIEvents
 from sse_starlette import EventSourceResponse
