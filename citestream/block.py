@@ -79,6 +79,7 @@ class BlockFilter(ShortWay):
         "_judged",
         "_loose",
         "_marks",
+        "_mended",
         "_outer_holes",
         "_refusal",
         "_run",
@@ -88,9 +89,7 @@ class BlockFilter(ShortWay):
         "_writer",
     )
 
-    def __init__(
-        self, tally: Tally, style: Dialect, writer: Writer, refusal: str | None
-    ) -> None:
+    def __init__(self, tally: Tally, style: Dialect, writer: Writer, refusal: str | None) -> None:
         finder = NearFinder(refusal, tally.nearness)
         super().__init__(tally, style, Visible(Regions(finder)), plain=writer.plain)
         self._writer = writer
@@ -104,6 +103,7 @@ class BlockFilter(ShortWay):
         # with it is not yet decided; -1 when there is no such hole.
         self._hole = -1
         self._stage = _STAGE_RUN
+        self._mended = -1  # the place of the last hole, once it is closed
         # The place of the bracket being read that may be the next marker of a
         # run, behind the hole; -1 when there is none.
         self._run = -1
@@ -590,6 +590,7 @@ class BlockFilter(ShortWay):
             self._cut(hole, hole + 1)
         elif follower and needs_space(before, follower):
             scanner.insert(hole, " ")
+        self._mended = self._hole
         self._hole = -1
         return True
 
@@ -609,7 +610,8 @@ class BlockFilter(ShortWay):
                 self._cut(hole, hole + len(opener))
             elif closer.startswith(following) and scanner.peek(hole + len(following)) is None:
                 return False
-        if hole > scanner.base and scanner.text[hole - 1] == " ":
+        # Where another marker went from here, the space before that was its own.
+        if hole > scanner.base and scanner.text[hole - 1] == " " and hole != self._mended:
             self._cut(hole - 1, hole)
         return True
 
@@ -617,6 +619,7 @@ class BlockFilter(ShortWay):
         """Remove a piece of the held text, and keep the places in it right."""
         self._scanner.cut(start, end)
         self._hole = _moved(self._hole, start, end)
+        self._mended = _moved(self._mended, start, end)
         self._move_marks(start, end)
 
     def _move_marks(self, start: int, end: int) -> None:
@@ -643,6 +646,7 @@ class BlockFilter(ShortWay):
         scanner.drop(count)
         if self._hole >= 0:
             self._hole -= count
+        self._mended -= count
         self._marks = tuple([(place - count, citation) for place, citation in self._marks])
 
     def _flush(self) -> None:
