@@ -544,6 +544,9 @@ class BlockFilter(ShortWay):
         scanner = self._scanner
         self._hole = start
         self._stage = _STAGE_RUN
+        if start < self._mended:
+            # It stood inside this one, whose space is its own.
+            self._mended = -1
         self._cut(start, end)
         if citation is not None:
             self._marks += ((start, citation),)
