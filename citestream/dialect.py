@@ -6,10 +6,18 @@ It finds no marker itself and keeps no score.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from citestream.canonical import (
+    AnyCanonical,
+    Canonical,
+    CanonicalLabels,
+    CanonicalNumbers,
+    Common,
+    Quick,
+    QuickCanonical,
+)
 from citestream.exceptions import StyleError
 from citestream.grammar import DEAD, Joined, Machine, State, follow
 from citestream.labels import Names, Nearness
@@ -23,40 +31,6 @@ if TYPE_CHECKING:
     from citestream.passages import Passages
 
 __all__ = ["Bound", "Dialect", "bind", "check_styles", "nearness"]
-
-
-class Met(Protocol):
-    """A marker of the common form, or its beginning."""
-
-    def groups(self) -> tuple[Any, ...]:
-        """Return its label, and what closes it if it has come."""
-
-    def end(self) -> int:
-        """Return where it ends."""
-
-
-class Common(Protocol):
-    """Finds markers in the form in which nearly all come."""
-
-    def match(self, text: str, at: int, /) -> Met | None:
-        """Read the marker at a place, or `None`: it needs a second look."""
-
-
-class MetInProse(Protocol):
-    """A small chunk with one marker in it."""
-
-    def groups(self) -> tuple[Any, ...]:
-        """Return the text before, the space, the label, what closes it, and the text after."""
-
-    def end(self, group: int, /) -> int:
-        """Return where a group ends."""
-
-
-class Quick(Protocol):
-    """Finds a small chunk of calm prose in which one marker of the common form stands."""
-
-    def fullmatch(self, text: str, /) -> MetInProse | None:
-        """Read the chunk, or `None`: it needs a second look."""
 
 
 class Dialect(Protocol):
@@ -242,15 +216,15 @@ class Bound:
         assert isinstance(self.machine, LabelMachine)
         return split(raw[1:-1], self._names, self.machine.shapes)
 
-    def common(self) -> Common | None:
+    def common(self) -> Canonical | None:
         """Return what finds the common form, if this style has one."""
         form = self.style.form
         if isinstance(form, NumberForm):
             pattern = self.style.common
-            return None if pattern is None else _Numbers(pattern)
+            return None if pattern is None else CanonicalNumbers(self.style, pattern)
         if self.style.close != "]":
             return None
-        return _Supplied(self.style, self._names)
+        return CanonicalLabels(self.style, self._names)
 
 
 class _Misspelt(Bound):
@@ -269,7 +243,7 @@ class _Misspelt(Bound):
         repaired = tuple(zip(written, numbers, strict=True))
         return Reading(tuple(numbers), 0, self._meant.style.strict, self._meant, None, repaired)
 
-    def common(self) -> Common | None:
+    def common(self) -> Canonical | None:
         """Return `None`: this is not how markers come."""
         return None
 
@@ -291,7 +265,6 @@ class _Joint:
         self.pairs: dict[str, str] = {}
         for style in styles:
             self.pairs |= style.pairs
-        self.quick: Quick | None = None
         self._start: State | None = None
 
     @property
@@ -311,12 +284,16 @@ class _Joint:
         return re.compile(f"[{re.escape(others)}]" if others else "(?!)")
 
     @cached_property
-    def common(self) -> Common | None:
+    def common(self) -> Canonical | None:
         found = [part.common() for part in self._parts]
         commons = [common for common in found if common is not None]
         if not commons:
             return None
-        return commons[0] if len(commons) == 1 else _AnyOf(commons)
+        return commons[0] if len(commons) == 1 else AnyCanonical(commons)
+
+    @cached_property
+    def quick(self) -> Quick | None:
+        return None if self.common is None else QuickCanonical(self.openers, self.common)
 
     @property
     def to_label(self) -> Callable[[Any], int | str]:
@@ -362,84 +339,3 @@ def _kept(machines: tuple[Machine, ...]) -> Machine:
 
 def _same(label: int | str) -> int | str:
     return label
-
-
-class _Met:
-    __slots__ = ("_closed", "_end", "_label")
-
-    def __init__(self, label: int | str, closed: bool, end: int) -> None:
-        self._label = label
-        self._closed = closed
-        self._end = end
-
-    def groups(self) -> tuple[int | str, bool]:
-        return self._label, self._closed
-
-    def end(self) -> int:
-        return self._end
-
-
-class _Numbers:
-    """Finds numbers in their common form, among markers of other styles."""
-
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._pattern = pattern
-
-    def match(self, text: str, at: int) -> _Met | None:
-        match = self._pattern.match(text, at)
-        if match is None:
-            return None
-        number, closed = match.groups()
-        return _Met(int(number) if closed else 0, bool(closed), match.end())
-
-
-class _Supplied:
-    """Finds the canonical markers of supplied labels, one label each."""
-
-    def __init__(self, style: MarkerStyle, names: Names) -> None:
-        self._style = style
-        self._names = names
-        self._markers: dict[str, int | str] = {}
-        self._ordered: list[str] = []
-        self._known: object = None
-        self._longest = 0
-
-    def match(self, text: str, at: int) -> _Met | None:
-        names = self._names
-        if names.grown() or self._known is not names.folded:
-            self._take_in()
-        end = text.find("]", at, at + self._longest) + 1
-        if end:
-            label = self._markers.get(text[at:end])
-            return None if label is None else _Met(label, True, end)
-        begun = text[at : at + self._longest]
-        first = bisect_left(self._ordered, begun)
-        if first < len(self._ordered) and self._ordered[first].startswith(begun):
-            return _Met("", False, len(text)) if at + len(begun) == len(text) else None
-        return None
-
-    def _take_in(self) -> None:
-        names = self._names
-        self._known = names.folded
-        self._markers = {
-            self._style.write((label,)): label
-            for label in names.folded.values()
-            if self._style.can_write(label)
-            and not (names.hierarchical and names.ambiguous(str(label)))
-        }
-        self._ordered = sorted(self._markers)
-        self._longest = max(map(len, self._ordered), default=0)
-
-
-class _AnyOf:
-    """Finds what any of several finds."""
-
-    def __init__(self, commons: list[Common]) -> None:
-        self._commons = commons
-
-    def match(self, text: str, at: int) -> Met | None:
-        for common in self._commons:
-            met = common.match(text, at)
-            if met is not None:
-                return met
-        return None

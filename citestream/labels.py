@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Names", "Nearness", "written_form"]
 
+MOST_ASKED = 1000
+"""Brackets that are compared with the labels; a hostile answer is made of nothing else."""
+
 _SUBDIVISION = "(,"
 _boundary = re.compile(r" ?[(,]")
 _parts = re.compile(r"\([^()]+\)|,[^(),]*|[^(),]+")
@@ -41,6 +44,7 @@ class Names:
         "_count",
         "_lists",
         "_order",
+        "_supplied",
         "_texts",
         "broader",
         "folded",
@@ -50,6 +54,8 @@ class Names:
 
     def __init__(self, *lists: Passages, hierarchical: bool = False) -> None:
         self._lists = lists
+        # Asked for at every marker.
+        self._supplied = [passages.by_label for passages in lists]
         self.hierarchical = hierarchical
         """Whether a broader or narrower label finds its passage as well."""
         self._count = -1
@@ -64,7 +70,9 @@ class Names:
 
     def grown(self) -> bool:
         """Take in labels that were added; return whether there are any."""
-        count = sum([len(passages.by_label) for passages in self._lists])
+        count = 0
+        for supplied in self._supplied:
+            count += len(supplied)
         if count == self._count:
             return False
         self._count = count
@@ -173,12 +181,13 @@ class Nearness:
         lists: What supplies the labels.
     """
 
-    __slots__ = ("_known", "_lists", "_prefixes")
+    __slots__ = ("_asked", "_known", "_lists", "_prefixes")
 
     def __init__(self, prefixes: tuple[tuple[str, bool], ...], lists: tuple[Passages, ...]) -> None:
         self._prefixes = prefixes
         self._lists = lists
         self._known: Names | None = None
+        self._asked: dict[str, tuple[int | str, ...]] = {}
 
     @property
     def _names(self) -> Names:
@@ -192,7 +201,18 @@ class Nearness:
         return self._names.near(label) if isinstance(label, str) else ()
 
     def of_bracket(self, content: str) -> tuple[int | str, ...]:
-        """Return what the content of a bracket that is no marker is near."""
+        """Return what the content of a bracket that is no marker is near.
+
+        Nothing, when that was asked of too many different ones.
+        """
+        near = self._asked.get(content)
+        if near is None:
+            if len(self._asked) >= MOST_ASKED:
+                return ()
+            near = self._asked[content] = self._near_bracket(content)
+        return near
+
+    def _near_bracket(self, content: str) -> tuple[int | str, ...]:
         for prefix, numeric in self._prefixes:
             near = self._number(prefix, content) if numeric else self._label(prefix, content)
             if near:

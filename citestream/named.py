@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from citestream.exceptions import StyleError
+from citestream.frames import REGIONS, frames
 from citestream.grammar import (
     DEAD,
     Alt,
@@ -21,7 +22,7 @@ from citestream.grammar import (
     optional,
 )
 from citestream.patterns import least_length, literals, parse
-from citestream.spelling import BLANKS, NOT_REMARK, SEPARATOR, framed, frames, spelled
+from citestream.spelling import BLANKS, NOT_REMARK, SEPARATOR, framed, spelled
 from citestream.typography import (
     BLANK,
     BREAKS,
@@ -69,7 +70,7 @@ class PatternForm:
         forms = frames(opening, closing)
         openers = "".join({opener[0] for opener in forms})
         others = "".join(closer for closer in forms.values() if closer != closing)
-        self._labels = Automaton(self._label, openers + others + BREAKS + "`$\\")
+        self._labels = Automaton(self._label, openers + others + BREAKS + REGIONS)
         if self._labels.empty:
             raise StyleError(
                 f"expected a label pattern that matches at least one character, got {label!r}: "

@@ -19,9 +19,6 @@ __all__ = ["MOST_NEAR", "NearFinder"]
 MOST_NEAR = 100
 """Different ones that are kept; as many as there are of invalid labels."""
 
-MOST_ASKED = 1000
-"""Brackets that are compared with the labels; a hostile answer is made of nothing else."""
-
 # Characters that are searched at once.
 _MOST_FRESH = 256
 
@@ -33,14 +30,13 @@ _MOST_BRACKET = 130
 class NearFinder(RefusalFinder):
     """Searches pieces of text for the refusal, if there is one, and for what is near a label."""
 
-    __slots__ = ("_asked", "_begun", "_found", "_nearness", "_refusal")
+    __slots__ = ("_begun", "_found", "_nearness", "_refusal")
 
     def __init__(self, refusal: str | None, nearness: Nearness) -> None:
         super().__init__(refusal or "")
         self._refusal = refusal
         self._nearness = nearness
         self._found: tuple[str, ...] = ()
-        self._asked = 0
         self._begun = ""  # a bracket that has not ended
 
     def clone(self) -> NearFinder:
@@ -79,10 +75,7 @@ class NearFinder(RefusalFinder):
 
     def _look(self, text: str) -> None:
         for match in _bracket.finditer(text):
-            if self._asked == MOST_ASKED:
-                return
-            self._asked += 1
-            if match[1] not in self._found and self._nearness.of_bracket(match[1]):
+            if self._nearness.of_bracket(match[1]) and match[1] not in self._found:
                 self._found = (*self._found, match[1])[:MOST_NEAR]
         opened = text.rfind("[")
         goes_on = opened >= 0 and text.find("]", opened) < 0 and len(text) - opened < _MOST_BRACKET

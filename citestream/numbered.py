@@ -11,7 +11,7 @@ from citestream.grammar import Alt, Chars, Expression, Literal, Repeat, Seq, opt
 from citestream.spelling import BLANKS, NOT_REMARK, SEPARATOR, framed, one_blank, spelled
 from citestream.typography import BLANK, COMMA, DASH, INVISIBLE, strip_invisible
 
-__all__ = ["MOST_RANGE", "NumberForm"]
+__all__ = ["MOST_RANGE", "NumberForm", "calm_prose"]
 
 MOST_RANGE = 100
 """Labels that one range may name; models write out lists, they do not cite whole books."""
@@ -104,11 +104,9 @@ class NumberForm:
         """
         if self._prose_from is not None or self._close != "]":
             return None
-        calm = re.escape(openers) + r"\n\r`$\\:"
-        end = rf"[^{calm} (*_!]"
-        after = rf"(?:[^{calm} ,;&(](?:[^{calm}]*{end})?(?<![(*_!]))?"
-        marker = self._begun(rf"{self._number()}(?:(\])({after}))?", "")
-        return re.compile(rf"((?:[^{calm}]*{end})?)( ?){marker}")
+        before, after = calm_prose(openers)
+        marker = self._begun(rf"{self._number()}(?:(\]){after})?", "")
+        return re.compile(before + marker)
 
     def _number(self) -> str:
         # One that begins with a zero is not in its canonical form.
@@ -183,6 +181,19 @@ class NumberForm:
         """Return what stands in a marker; `behind` characters at its end are not in it."""
         text = strip_invisible(raw)
         return text[len(self._open) : len(text) - behind]
+
+
+def calm_prose(openers: str) -> tuple[str, str]:
+    """Return patterns of prose that needs no second look, before a marker and behind it.
+
+    The first has a group for the text and one for the space before the marker.
+    """
+    calm = re.escape(openers) + r"\n\r`$\\:"
+    end = rf"[^{calm} (*_!]"
+    return (
+        rf"((?:[^{calm}]*{end})?)( ?)",
+        rf"((?:[^{calm} ,;&(](?:[^{calm}]*{end})?(?<![(*_!]))?)",
+    )
 
 
 def _list(first: Expression, other: Expression, digits: Expression) -> Expression:

@@ -14,7 +14,8 @@ from citestream.mending import separator
 from citestream.visible import Behind, Visible
 
 if TYPE_CHECKING:
-    from citestream.dialect import Dialect, Quick
+    from citestream.canonical import Quick
+    from citestream.dialect import Dialect
     from citestream.tally import Tally
 
 __all__ = ["MAY_LEAD", "ShortWay"]
@@ -83,6 +84,12 @@ class ShortWay:
         if visible.behind is not _BEHIND_TEXT:
             return None if self._waiting else self._take_after_marker(chunk)
         text = self._waiting + chunk
+        if self._spread and self._main not in text and self._other_opener.search(text) is None:
+            if chunk[-1] in MAY_LEAD:
+                return None
+            self._waiting = ""
+            visible.note(text)
+            return [Text(text)]
         match = quick.fullmatch(text)
         if match is None:
             return None

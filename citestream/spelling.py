@@ -5,10 +5,11 @@ They allow for what writers vary; which labels a marker names is not known here.
 
 from __future__ import annotations
 
+from citestream.frames import frames
 from citestream.grammar import Alt, Chars, Expression, Literal, Repeat, Seq, optional
 from citestream.typography import BLANK, BREAKS, COMMA, INVISIBLE, OPENS_REGION, PAIRS
 
-__all__ = ["BLANKS", "NOT_REMARK", "SEPARATOR", "framed", "frames", "one_blank", "spelled"]
+__all__ = ["BLANKS", "NOT_REMARK", "SEPARATOR", "framed", "one_blank", "spelled"]
 
 _ALL_BRACKETS = "".join(f"\\{opener}\\{closer}" for opener, closer in PAIRS.items())
 
@@ -49,16 +50,6 @@ def _separator() -> Expression:
 
 SEPARATOR = _separator()
 """What stands between two labels in one marker."""
-
-
-def frames(opening: str, closing: str) -> dict[str, str]:
-    """Return what opens and closes a marker, in all the forms that it may take.
-
-    Square brackets, full-width and lenticular ones stand for each other.
-    """
-    if PAIRS.get(opening[0]) == closing:
-        return {opener + opening[1:]: closer for opener, closer in PAIRS.items()}
-    return {opening: closing}
 
 
 def framed(opening: str, closing: str, content: Expression) -> Expression:

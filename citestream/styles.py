@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from citestream.exceptions import StyleError
+from citestream.frames import REGIONS, check_frame, frames
 from citestream.grammar import Automaton, Expression, Machine, State
 from citestream.named import FileForm, PatternForm, PrivateForm
 from citestream.numbered import NumberForm
 from citestream.shapes import LabelForm
-from citestream.spelling import frames
 from citestream.typography import BREAKS, PAIRS
 
 __all__ = [
@@ -42,13 +42,6 @@ MOST_HELD = 256
 Fifty three-digit labels with their separators fit, and so does a marker with
 the name of a file in it.
 """
-
-# What opens code, maths or an escape: a marker that holds it would hide what follows.
-_REGIONS = "`$\\"
-# What goes with a removed marker, or begins a quote, a list or a fence, opens none.
-_LEADS = "(*_!>~=+-"
-# What stands between labels cannot be what ends their marker.
-_BETWEEN = ",;&-:"
 
 
 class Writes(Protocol):
@@ -136,7 +129,7 @@ class MarkerStyle:
     """Characters held back, at most, while a marker might be forming."""
 
     def __post_init__(self) -> None:
-        _check_frame(self.open, self.close, self.prefix)
+        check_frame(self.open, self.close, self.prefix)
         if not 16 <= self.most_held <= 65536:
             raise StyleError(
                 f"expected most_held between 16 and 65536 characters, got {self.most_held!r}: "
@@ -213,7 +206,7 @@ class MarkerStyle:
         if machine is None:
             form: ReadForm = self.form
             closers = "".join(PAIRS.values()) if self.pairs else ""
-            machine = Automaton(form.expression(), openers + closers + BREAKS + _REGIONS)
+            machine = Automaton(form.expression(), openers + closers + BREAKS + REGIONS)
             self._machines[openers] = machine
         return machine
 
@@ -300,42 +293,6 @@ class MarkerStyle:
         """Return whether a marker that the end cut has at least one character of a label."""
         form: Form = self.form
         return form.has_label(raw)
-
-
-def _check_frame(opening: str, closing: str, prefix: str) -> None:
-    for name, value in (("open", opening), ("close", closing), ("prefix", prefix)):
-        if not isinstance(value, str):
-            raise StyleError(f"expected {name} to be a str, got {type(value).__name__}")
-        if len(value) > 64:
-            raise StyleError(f"expected {name} of at most 64 characters, got {len(value)}")
-        if any(char in BREAKS for char in value):
-            raise StyleError(f"expected {name} on one line, got {value!r}")
-    if not opening or not closing:
-        raise StyleError(
-            f"expected something that opens a marker and something that closes it, got {opening!r} "
-            f"and {closing!r}: nothing would tell a marker from the text around it"
-        )
-    first = opening[0]
-    if first.isalnum() or first.isspace() or first in _REGIONS + _LEADS:
-        raise StyleError(
-            f"expected open to begin with a bracket or a sign of its own, got {opening!r}: "
-            "it would be taken for a word, code, the mark of a line or what goes with a marker"
-        )
-    if any(char.isalnum() or char.isspace() or char in "`\\" + _BETWEEN for char in closing):
-        raise StyleError(
-            f"expected close to be made of brackets or signs, got {closing!r}: "
-            "it would be taken for a part of the labels"
-        )
-    inner = set(opening[1:] + prefix) & {*_REGIONS, *PAIRS, *PAIRS.values()}
-    if prefix and (inner or first in prefix or closing[0] in prefix):
-        raise StyleError(
-            f"expected a prefix without brackets, backticks, dollars, backslashes and what opens "
-            f"or closes the marker, got {prefix!r}: it would hide where a marker is"
-        )
-    if set(opening[1:]) & set(_REGIONS):
-        raise StyleError(
-            f"expected open without backticks, dollars and backslashes, got {opening!r}"
-        )
 
 
 def prefixed(prefix: str, *, label: str | None = None, ignore_case: bool = True) -> MarkerStyle:
