@@ -20,7 +20,7 @@ for _backend in ("asyncio", "trio"):
 # What the bench has found and nobody has mended yet. Each is a fault, not an exception.
 OPEN = {
     "test_long_hostile_answers_keep_the_promises[1]": "an image mark before a removed run stays",
-    "test_long_hostile_answers_keep_the_promises[6]": "an image mark before a marker past the limit",
+    "test_long_hostile_answers_keep_the_promises[6]": "an image mark before a marker too long",
     "test_the_visible_text_of_a_case_is_right_by_the_judge_too[drift-range-of-a-hundred]": (
         "a range written out is longer than what is held, so a second pass spills it"
     ),
