@@ -100,7 +100,9 @@ def check_styles(style: object) -> tuple[MarkerStyle, ...]:
     Raises:
         StyleError: It is something else, or none.
     """
-    styles = style if isinstance(style, tuple) else (style,)
+    if isinstance(style, MarkerStyle):
+        return (style,)
+    styles = style if isinstance(style, tuple) else ()
     if not styles or not all(isinstance(one, MarkerStyle) for one in styles):
         raise StyleError(
             f"expected a MarkerStyle or a tuple of them, got {style!r}: "
@@ -129,15 +131,11 @@ def bind(
     return _Joint(parts, names)
 
 
-@lru_cache(maxsize=64)  # a process uses one or two styles
-def _prefixes(styles: tuple[MarkerStyle, ...]) -> tuple[tuple[str, bool], ...]:
-    bracketed = (style for style in styles if style.open == "[")
-    return tuple((style.prefix, style.numeric) for style in bracketed)
-
-
 def nearness(styles: tuple[MarkerStyle, ...], lists: tuple[Passages, ...]) -> Nearness:
     """Return what is near the labels that are supplied."""
-    return Nearness(_prefixes(styles), lists)
+    if len(styles) == 1:
+        return Nearness(styles[0].prefixes, lists)
+    return Nearness(tuple(found for style in styles for found in style.prefixes), lists)
 
 
 class Bound:

@@ -254,7 +254,7 @@ class PrivateForm:
     def expression(self) -> Expression:
         """Return what a marker may look like."""
         part = Repeat(Chars(f"^\ue200-\ue202{BREAKS}{OPENS_REGION}{BLANK}"), 1)
-        word = Seq((Repeat(Chars("a-z"), 0, 16), Literal("cite")))
+        word = Seq((optional(Literal("file")), Literal("cite")))
         more = Repeat(Seq((Literal("\ue202"), part)), 1)
         return Seq((Literal("\ue200"), word, more, Literal("\ue201")))
 

@@ -198,6 +198,11 @@ class MarkerStyle:
         form: Form = self.form
         return form.can_write(label)
 
+    @cached_property
+    def prefixes(self) -> tuple[tuple[str, bool], ...]:
+        """What stands before a label in square brackets, and whether that is a number."""
+        return ((self.prefix, self.numeric),) if self.open == "[" else ()
+
     # What the scanner asks
 
     def machine(self, openers: str) -> Machine:

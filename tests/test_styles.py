@@ -226,3 +226,56 @@ def test_what_is_no_style_is_refused(style: Any) -> None:
 def test_prefix_may_not_be_empty() -> None:
     with pytest.raises(StyleError, match="expected a prefix"):
         prefixed("")
+
+
+@pytest.mark.parametrize(
+    ("style", "answer", "held"),
+    [
+        (prefixed("S"), "a [imp", ""),
+        (prefixed("S"), "a [Sx", ""),
+        (prefixed("S"), "a [S", " [S"),
+        (FOOTNOTE, "h[^a", ""),
+        (FOOTNOTE, "h[^", "[^"),
+        (RAGFLOW, "[ID: x", ""),
+        (RAGFLOW_OLD, "#x", ""),
+        (RAGFLOW_OLD, "##0$", "##0$"),
+        (OPENAI, "【4:0†source t", ""),
+        (OPENAI, "【重", ""),
+        (OPENAI, "【4:0†sour", "【4:0†sour"),
+        (OPENAI_PRIVATE, "\ue200url", ""),
+        (ANGLE, "a <b", ""),
+        (ANGLE, "<|x", ""),
+        (ANGLE, "<|file-a|", "<|file-a|"),
+    ],
+)
+def test_what_cannot_become_a_marker_is_not_held(
+    style: MarkerStyle, answer: str, held: str
+) -> None:
+    filter_ = CitationFilter(Passages({}, style=style), style=style)
+    for char in answer:
+        filter_.feed(char)
+    assert filter_.held == held
+
+
+@pytest.mark.parametrize(
+    ("style", "answer", "shown"),
+    [
+        (prefixed("S"), "Rose [S1", "Rose"),
+        (prefixed("S"), "Rose [S", "Rose [S"),
+        (ANGLE, "Rose <|file-a", "Rose"),
+        (ANGLE, "Rose <|", "Rose <|"),
+        (OPENAI, "Rose【4:0†so", "Rose"),
+        (OPENAI_PRIVATE, "Rose\ue200cite\ue202tu", "Rose"),
+        (OPENAI_PRIVATE, "Rose\ue200ci", "Rose\ue200ci"),
+        (LABEL, "Rose [file", "Rose"),
+        (LABEL, "Rose [", "Rose ["),
+    ],
+)
+def test_end_cuts_a_marker_that_has_a_label_begun(
+    style: MarkerStyle, answer: str, shown: str
+) -> None:
+    labels: list[Label] = ["4:0", "turn0file0", "file-a"]
+    supplied: dict[Label, str] = {label: "x" for label in labels if style.can_write(label)}
+    filtered = drive([answer], Passages(supplied, style=style), {"style": style})
+    assert (filtered.visible, filtered.summary.invalid) == (shown, ())
+    assert filtered.summary.removed == (answer != shown)
