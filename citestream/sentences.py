@@ -9,6 +9,7 @@ a marker stands.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from citestream.blocks import Kind, Line, read_line
@@ -81,12 +82,8 @@ _DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 _MAY_BE_DELIMITER_ROW = re.compile(r"[|:\- \t]*")
 _BAR = re.compile(r"(?<!\\)\|")
 
-# All that may end a sentence or begin code. Of a small chunk a set says in half
-# the time of a pattern that there is none of it.
-_SPECIALS = _STOPS + "\n\r`"
-_is_calm = frozenset(_SPECIALS).isdisjoint
-_SPECIAL = re.compile(f"[{_SPECIALS}]")
-
+# All that may end a sentence or begin code.
+_SPECIAL = re.compile(f"[{_STOPS}\n\r`]")
 
 # Looking a member up on its class costs as much as a call in CPython 3.11.
 _KIND_BLANK = Kind.BLANK
@@ -199,8 +196,10 @@ class Coverage:
             else:
                 self.truncated = True
         for label in sentence.cited:
-            places = self._places.setdefault(label, [])
-            if len(places) < MOST_PLACES:
+            places = self._places.get(label)
+            if places is None:
+                self._places[label] = [self.sentences]
+            elif len(places) < MOST_PLACES:
                 places.append(self.sentences)
             else:
                 self.truncated = True
@@ -217,14 +216,6 @@ class Coverage:
 
 
 # Sentences
-
-
-class _Mark(NamedTuple):
-    """Where a citation stands in the cleaned answer."""
-
-    start: int
-    end: int
-    labels: tuple[Label, ...]
 
 
 class _Info(NamedTuple):
@@ -308,7 +299,7 @@ class Sentences:
         # the answer's start, all other places from there.
         self._text = ""
         self._base = 0
-        self._marks: list[_Mark] = []
+        self._marks: list[Citation] = []
         self._at = 0  # how far the text has been gone over
         self._passed = 0  # how many marks lie before that
         self._calm = False  # is all of it gone over, and nothing undecided?
@@ -347,16 +338,33 @@ class Sentences:
                 citation without text.
         """
         for event in events:
-            if isinstance(event, Text):
-                text = event.text
-                if self._calm and _is_calm(text):
+            text = event.text
+            if not isinstance(event, Text):
+                self._mark(event)
+                continue
+            if self._calm:
+                # Words alone are told in half the time of a search.
+                if text.replace(" ", "").isalnum() or _SPECIAL.search(text) is None:
                     whole = self._text + text
                     if len(whole) < MOST_SENTENCE:
                         self._text = whole
                         continue
-                self._take(text)
-            else:
-                self._mark(event)
+            elif (
+                text[:1] == " "
+                and text[1:].isalpha()
+                and self._end == len(self._text)
+                and self._line < 0
+                and not self._marked
+            ):
+                # The most common way that a sentence ends.
+                self._end_sentence(self._end, self._end)
+                self._base += 1
+                self._calm = True
+                text = text[1:]
+                if len(text) < MOST_SENTENCE:
+                    self._text = text
+                    continue
+            self._take(text)
         if not self._ended:
             return []
         ended, self._ended = self._ended, []
@@ -376,42 +384,57 @@ class Sentences:
     def _wake(self) -> None:
         """Say how far the text has been gone over, which nobody does while it is calm."""
         if self._calm:
+            self._calm = False
             self._at = len(self._text)
             self._passed = len(self._marks)
-            self._calm = False
 
     def _take(self, text: str) -> None:
         """Go on over the next piece of text."""
-        self._wake()
+        size = len(self._text)
+        if self._calm:
+            self._calm = False
+            self._at = size
+            self._passed = len(self._marks)
+            if size + len(text) < MOST_SENTENCE:
+                self._text += text
+                if self._find(False):
+                    self._scan()
+                return
         start = 0
-        while start < len(text):
-            room = MOST_SENTENCE - len(self._text)
+        room = MOST_SENTENCE - size
+        while len(text) - start >= room:
             self._text += text[start : start + room]
             start += room
-            self._settle()
+            self._scan()
+            self._cut()
+            room = MOST_SENTENCE - len(self._text)
+        self._text += text[start:]
+        self._scan()
 
     def _mark(self, citation: Citation) -> None:
         """Go on over a citation, whose text is no prose."""
         text = citation.text
-        # Of a removed marker it only matters that it says what is no code.
-        if text or citation.cited or self._code is not None or self._info is not None:
-            start = self._base + len(self._text)
-            mark = _Mark(start, start + len(text), citation.cited)
-            last = self._marks[-1] if self._marks else None
-            if not text and last is not None and last.end == start and last.labels:
-                # Any number of markers without text can stand in one place.
-                labels = tuple(dict.fromkeys(last.labels + mark.labels))
-                self._marks[-1] = last._replace(labels=labels)
+        if not text and not citation.cited:
+            # Of a removed marker it only matters that it says what is no code.
+            if self._code is None and self._info is None:
                 return
-            self._text += text
-            self._marks.append(mark)
-            if not self._calm or len(self._text) >= MOST_SENTENCE:
-                self._wake()
-                self._settle()
+        elif not text and self._marks:
+            last = self._marks[-1]
+            if last.end == citation.start and last.cited:
+                # Any number of markers without text can stand in one place.
+                cited = tuple(dict.fromkeys(last.cited + citation.cited))
+                self._marks[-1] = replace(last, cited=cited)
+                return
+        self._marks.append(citation)
+        self._text += text
+        if not self._calm:
+            self._scan()
+        if len(self._text) >= MOST_SENTENCE:
+            self._wake()
+            self._cut()
 
-    def _settle(self) -> None:
-        """Decide what can be decided of the text that has come."""
-        self._scan()
+    def _cut(self) -> None:
+        """Bring a text that has become too long under the limit."""
         while len(self._text) >= MOST_SENTENCE:
             self._overflow()
             self._scan()
@@ -420,10 +443,10 @@ class Sentences:
         """Go on over the text as far as it is known what it is."""
         more = True
         while more:
-            if self._end >= 0 and self._line < 0:
-                more = self._behind_stop(final)
-            elif self._line >= 0:
+            if self._line >= 0:
                 more = self._open_line(final)
+            elif self._end >= 0:
+                more = self._behind_stop(final)
             elif self._skip:
                 more = self._skip_line(final)
             elif self._code is not None:
@@ -480,40 +503,49 @@ class Sentences:
                     return False
                 if self._code is not None:
                     return True
-            elif self._may_end(at):
-                self._stop = at
-                self._end = at + 1
-                self._marked = False
-                return True
+            elif self._begin_end(at):
+                # Nothing is known yet of what stands behind it.
+                return final or mark is not None or at + 1 < limit
 
-    def _may_end(self, stop: int) -> bool:
-        """Return whether the stop there may end a sentence, as far as what is before it tells."""
-        self._numbered = False
-        if not self._has_word(stop):
+    def _begin_end(self, stop: int) -> bool:
+        """Begin the end of the sentence at the stop there, if what is before it allows that."""
+        if not (self._worded or self._has_word(stop)):
             return False
+        self._numbered = False
+        if self._text[stop] == "." and self._is_abbreviated(stop):
+            return False
+        self._stop = stop
+        self._end = stop + 1
+        self._marked = False
+        return True
+
+    def _is_abbreviated(self, stop: int) -> bool:
+        """Return whether the full stop there belongs to the word before it."""
         text = self._text
-        if text[stop] != ".":
-            return True
         if self._passed:
             last = self._marks[self._passed - 1]
-            if last.end - self._base == stop and last.end > last.start:
-                return True
+            if last.end - self._base == stop and last.text:
+                return False
         elif stop < 8 and _ENUMERATOR.fullmatch(text, 0, stop):
-            return False
-        before = text[max(0, stop - self._abbreviations.longest - 8) : stop]
-        if before[-1].isspace():
             return True
-        word = before.rsplit(None, 1)[-1].lstrip(_OPENERS)
         words = self._abbreviations
+        word = text[max(0, stop - words.longest - 8) : stop]
+        if word[-1].isspace():
+            return False
+        word = word.rsplit(None, 1)[-1].lstrip(_OPENERS)
+        if word in words.others:
+            return True
         self._numbered = word in words.before_number
-        return not (
-            word in words.others
-            or (word[-1:].isupper() and _INITIAL.fullmatch(word) and word.isupper())
-            or ("#" in words.others and len(word) <= 2 and word.isdecimal())
+        if len(word) > 2 and "." not in word:
+            return False
+        return (word.isupper() and _INITIAL.fullmatch(word) is not None) or (
+            "#" in words.others and word.isdecimal()
         )
 
     def _has_word(self, end: int) -> bool:
         """Return whether a word stands before `end`, apart from the marks."""
+        if self._text[:1].isalpha() and not (self._marks and self._marks[0].start == self._base):
+            self._worded = True
         while not self._worded:
             passed = self._word_mark < self._passed
             limit = self._marks[self._word_mark].start - self._base if passed else end
@@ -529,6 +561,17 @@ class Sentences:
         """Look for what belongs to the sentence behind its stop, and whether it ends there."""
         text = self._text
         marks = self._marks
+        at = self._at
+        if (
+            at == self._end
+            and text[at : at + 1] == " "
+            and text[at + 1 : at + 2].isalpha()
+            and self._passed == len(marks)
+            and not self._marked
+        ):
+            # The most common way, without a search.
+            self._end_sentence(at, at + 1)
+            return True
         blanks = _ROW_BLANKS if self._row else _BLANKS
         while True:
             mark = marks[self._passed] if self._passed < len(marks) else None
@@ -550,10 +593,10 @@ class Sentences:
                     return False
                 break
             self._passed += 1
-            if mark.end > mark.start:
+            if mark.text:
                 self._at = self._end = mark.end - self._base
                 self._marked = True
-            elif mark.labels:
+            elif mark.cited:
                 self._marked = True
         follower = text[at : at + 1]
         if follower in {"\n", "\r"}:
@@ -664,17 +707,19 @@ class Sentences:
 
     def _end_sentence(self, end: int, rest: int) -> None:
         """Give out what stands before `end`, and go on from `rest`."""
-        if self._has_word(end):
+        if self._worded or self._has_word(end):
             text = self._text[:end]
             content = text.strip()
             start = self._base
-            if text[0].isspace():
-                start += len(text) - len(text.lstrip())
+            if len(content) < end:
+                start += end - len(text.lstrip())
             cited: tuple[Label, ...] = ()
             if self._passed:
-                labels = [label for mark in self._marks[: self._passed] for label in mark.labels]
-                cited = tuple(labels if len(labels) < 2 else dict.fromkeys(labels))
-            sentence = Sentence(content, cited, bool(cited), start, start + len(content))
+                cited = self._marks[0].cited
+                if self._passed > 1 or len(cited) > 1:
+                    marks = self._marks[: self._passed]
+                    cited = tuple(dict.fromkeys([label for mark in marks for label in mark.cited]))
+            sentence = Sentence(content, cited, cited != (), start, start + len(content))
             self._coverage.count(sentence)
             self._ended.append(sentence)
         self._forget(rest)
@@ -684,17 +729,17 @@ class Sentences:
         self._text = self._text[rest:]
         self._base += rest
         if self._marks:
-            base = self._base
-            self._marks = [mark for mark in self._marks[self._passed :] if mark.start >= base]
-            self._passed = 0
-        self._at = self._word_at = self._word_mark = 0
-        self._worded = False
+            passed, self._passed = self._passed, 0
+            self._marks = [mark for mark in self._marks[passed:] if mark.start >= self._base]
+            self._word_mark = 0
+        self._at = self._word_at = 0
         self._end = -1
+        self._worded = False
         self._code = None
 
     def _close(self, end: int, rest: int) -> None:
         """Give out what stands before `end`, where its block ends, and go on from `rest`."""
-        behind: list[_Mark] = []
+        behind: list[Citation] = []
         if end:
             text = self._text
             while self._marks and self._marks[-1].start > self._base + end:
@@ -760,9 +805,8 @@ class Sentences:
         if start == len(text):
             return False
         first = self._base + start
-        mark = next(
-            (mark for mark in self._marks[self._passed :] if mark.end > mark.start >= first), None
-        )
+        marks = self._marks[self._passed :]
+        mark = next((m for m in marks if m.text and m.start >= first), None)
         limit = len(text) if mark is None else mark.start - self._base
         if self._end >= 0 and self._ends_above(start, limit):
             return True
