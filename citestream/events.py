@@ -1,17 +1,34 @@
-"""What comes out of a filter: text, citations, a summary.
+"""What comes out of a filter or a gate: text, citations, what was judged, a summary.
 
 These are plain values; nothing here knows how they are found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Citation", "Ended", "Event", "Label", "RefusedBy", "Sentence", "Summary", "Text"]
+__all__ = [
+    "Attempt",
+    "Caution",
+    "Check",
+    "Citation",
+    "Claim",
+    "Ended",
+    "Event",
+    "Label",
+    "Outcome",
+    "RefusedBy",
+    "Retract",
+    "Sentence",
+    "Summary",
+    "Text",
+    "Verdict",
+    "WhyRetracted",
+]
 
 Label: TypeAlias = int | str
 """What a marker names: an `int` in numbered styles, a `str` in label styles."""
@@ -21,6 +38,28 @@ Ended: TypeAlias = Literal["complete", "error", "cancelled"]
 
 RefusedBy: TypeAlias = Literal["model", "policy"]
 """Who refused to answer."""
+
+Check: TypeAlias = Literal[
+    "no_passages",
+    "below_floor",
+    "model_refused",
+    "invented_citation",
+    "no_citation",
+    "uncited_sentence",
+    "uncited_share",
+    "too_long",
+    "unsupported",
+]
+"""What an answer can fail under a policy, in the order in which it is judged."""
+
+Verdict: TypeAlias = Literal["supported", "contradicted", "unknown"]
+"""What a judge says of a sentence and the passages that it cites."""
+
+WhyRetracted: TypeAlias = Literal["retry", "refusal"]
+"""What comes after text that was taken back. Which check failed is for the log alone."""
+
+Outcome: TypeAlias = Literal["shown", "retried", "refused", "error", "cancelled"]
+"""What became of an attempt to answer."""
 
 
 # Events are made once per chunk. A frozen dataclass costs twice a plain
@@ -81,6 +120,65 @@ class Sentence:
 
 
 @dataclass(slots=True)
+class Retract:
+    """That all text so far is void: what comes next begins at offset 0, with new citations."""
+
+    reason: WhyRetracted
+    """What comes next: `"retry"`, another attempt, or `"refusal"`, the fixed text."""
+    attempt: int
+    """Which attempt is void, from one."""
+
+    @property
+    def text(self) -> str:
+        """What it adds to the visible answer: nothing."""
+        return ""
+
+
+@dataclass(slots=True)
+class Caution:
+    """That a check failed and the text is shown all the same, as the policy says."""
+
+    reason: Check
+    """Which check failed."""
+    content: str
+    """The sentence that failed it; `""` where it was the whole answer."""
+
+    @property
+    def text(self) -> str:
+        """What it adds to the visible answer: nothing."""
+        return ""
+
+
+@dataclass(slots=True)
+class Claim:
+    """What a judge said of a sentence and the passages that it cites."""
+
+    content: str
+    """The sentence."""
+    verdict: Verdict
+    """`"unknown"` also where the judge failed, or took too long."""
+
+    @property
+    def text(self) -> str:
+        """What it adds to the visible answer: nothing."""
+        return ""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What one attempt to answer under a policy cost, and why it ended."""
+
+    characters: int
+    """How much the model wrote of it until it was decided."""
+    seconds: float = field(compare=False)
+    """How long it took until it was decided."""
+    outcome: Outcome
+    """What became of it."""
+    reason: Check | None
+    """The check that ended it; no client is told."""
+
+
+@dataclass(slots=True)
 class Summary:
     """The last event of every answer: the score, and how the stream ended.
 
@@ -126,12 +224,22 @@ class Summary:
     Empty while sentences are off. A pile of markers at the end shows as the
     same last number everywhere.
     """
+    warnings: tuple[Caution, ...] = ()
+    """What the policy let pass with a warning, in the order of the answer."""
+    omitted: int = 0
+    """How many sentences the policy left out."""
+    attempts: tuple[Attempt, ...] = ()
+    """What each attempt to answer cost; empty without a policy."""
+    claims: tuple[Claim, ...] = ()
+    """What the judge said, in the order of its answers; empty without one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as the JSON object that every surface sends.
 
         Passages appear as `label`, `id`, `title` and `url`; their text,
-        score and metadata stay on the server.
+        score and metadata stay on the server. So does the reason of a
+        refusal by policy: whoever tries to get past the checks would
+        learn from it.
         """
         return {
             "cited": list(self.cited),
@@ -146,12 +254,27 @@ class Summary:
             "sentences": self.sentences,
             "uncited": None if self.uncited is None else list(self.uncited),
             "ended": self.ended,
-            "reason": self.reason,
+            "reason": None if self.refused_by == "policy" else self.reason,
             "prior": list(self.prior),
             "near": [{"written": written, "labels": list(labels)} for written, labels in self.near],
             "repaired": [{"written": written, "label": label} for written, label in self.repaired],
             "cited_in": [
                 {"label": label, "sentences": list(numbers)} for label, numbers in self.cited_in
+            ],
+            "warnings": [
+                {"reason": caution.reason, "content": caution.content} for caution in self.warnings
+            ],
+            "omitted": self.omitted,
+            "attempts": [
+                {
+                    "characters": attempt.characters,
+                    "seconds": round(attempt.seconds, 3),
+                    "outcome": attempt.outcome,
+                }
+                for attempt in self.attempts
+            ],
+            "claims": [
+                {"content": claim.content, "verdict": claim.verdict} for claim in self.claims
             ],
         }
 
@@ -161,5 +284,6 @@ def _payload(passage: Any) -> Mapping[str, Any]:
     return payload
 
 
-Event: TypeAlias = Text | Citation | Sentence | Summary
-"""Anything that a filter gives out; sentences only when they are asked for."""
+Event: TypeAlias = Text | Citation | Sentence | Retract | Caution | Claim | Summary
+"""Anything that comes out. Sentences only when they are asked for, and
+`Retract`, `Caution` and `Claim` only under a policy or with a judge."""

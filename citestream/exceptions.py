@@ -4,10 +4,11 @@ A bad citation is never an error: it is what the library is for, and it comes
 out as an event. Errors are for the programmer.
 
     CitestreamError
-     ├── FinishedError              fed after the end        (also a RuntimeError)
-     ├── PassageError               a bad passage list       (also a ValueError)
-     ├── StyleError                 a style nobody can hold  (also a ValueError)
-     ├── SourceError                not a stream of str      (also a TypeError)
+     ├── FinishedError              fed after the end         (also a RuntimeError)
+     ├── PassageError               a bad passage list        (also a ValueError)
+     ├── StyleError                 a style nobody can hold   (also a ValueError)
+     ├── PolicyError                a policy that cannot work (also a ValueError)
+     ├── SourceError                not a stream of str       (also a TypeError)
      └── UnfilterableResponseError  a body that must be filtered and cannot be
 """
 
@@ -15,6 +16,7 @@ __all__ = [
     "CitestreamError",
     "FinishedError",
     "PassageError",
+    "PolicyError",
     "SourceError",
     "StyleError",
     "UnfilterableResponseError",
@@ -35,6 +37,10 @@ class PassageError(CitestreamError, ValueError):
 
 class StyleError(CitestreamError, ValueError):
     """Raised when a marker style cannot be held within a bound or contradicts itself."""
+
+
+class PolicyError(CitestreamError, ValueError):
+    """Raised when a policy contradicts itself, or asks for what a door cannot do."""
 
 
 class SourceError(CitestreamError, TypeError):

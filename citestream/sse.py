@@ -16,7 +16,7 @@ import anyio
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import SendTimeoutError
 
-from citestream.events import Citation, Sentence, Summary, Text
+from citestream.events import Caution, Citation, Claim, Retract, Sentence, Summary, Text
 from citestream.passages import Passage
 from citestream.stream import CitationStream
 
@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from citestream.items import TextOf
     from citestream.stream import OnSummary
 
-__all__ = ["CITATION", "DELTA", "ERROR", "SEND_TIMEOUT", "SENTENCE", "SUMMARY", "CitationResponse"]
+__all__ = [
+    "CITATION",
+    "CLAIM",
+    "DELTA",
+    "ERROR",
+    "RETRACT",
+    "SEND_TIMEOUT",
+    "SENTENCE",
+    "SUMMARY",
+    "WARNING",
+    "CitationResponse",
+]
 
 DELTA = "delta"
 """Text: `{"text"}`."""
@@ -39,8 +50,12 @@ CITATION = "citation"
 """A marker after checking: `{"text", "cited", "invalid", "passages"}`."""
 SENTENCE = "sentence"
 """A sentence that has ended, if asked for: `{"content", "cited", "covered"}`."""
-SENTENCE = "sentence"
-"""A sentence that has ended, if asked for: `{"content", "cited", "covered"}`."""
+WARNING = "warning"
+"""A check failed and the text is shown all the same: `{"reason", "content"}`."""
+CLAIM = "claim"
+"""What a judge said of a sentence: `{"content", "verdict"}`."""
+RETRACT = "retract"
+"""All text so far is void: `{"reason", "attempt"}`; offsets and passages begin anew."""
 ERROR = "error"
 """The source failed: `{"reason", "id"}`; the summary follows."""
 SUMMARY = "summary"
@@ -242,6 +257,13 @@ class _Frames:
                 SENTENCE,
                 {"content": event.content, "cited": event.cited, "covered": event.covered},
             )
+        if isinstance(event, Caution):
+            return _framed(WARNING, {"reason": event.reason, "content": event.content})
+        if isinstance(event, Claim):
+            return _framed(CLAIM, {"content": event.content, "verdict": event.verdict})
+        if isinstance(event, Retract):
+            self._introduced.clear()
+            return _framed(RETRACT, {"reason": event.reason, "attempt": event.attempt})
         self._over = True
         return _ending(self._stream, event)
 

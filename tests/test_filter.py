@@ -150,6 +150,10 @@ def test_a_summary_goes_out_as_json() -> None:
         "near": [],
         "repaired": [],
         "cited_in": [],
+        "warnings": [],
+        "omitted": 0,
+        "attempts": [],
+        "claims": [],
     }
 
 
