@@ -56,6 +56,9 @@ ARROWS: dict[str, set[str]] = {
     "short": {"dialect", "events", "mending", "visible", "styles", "tally"},
     "block": {"scanner", "short", "mending", "visible", "writing", "near"},
     "filter": {"block", "sentences"},
+    # What a sentence claims, beside what it cites.
+    "facts": {"typography"},
+    "claims": {"facts", "events", "passages"},
     # The doors.
     "record": {"events"},
     "items": {"exceptions"},
@@ -68,7 +71,7 @@ ARROWS: dict[str, set[str]] = {
     "respond": {"stream", "policy"},
     "proxy": {"middleware"},
     "testing": {"filter"},
-    "cli": {"proxy", "respond", "sse", "testing"},
+    "cli": {"claims", "proxy", "respond", "sse", "testing"},
     # The front door shows the core, and the stream to those who ask for it.
     "__init__": {"filter", "stream"},
     "__main__": {"cli"},
@@ -94,6 +97,7 @@ DEMO_IMPORTERS = {"cli"}
 # Where users read every attribute. Elsewhere a class says what it is, and the
 # members of its enumerations are words that speak for themselves.
 READ_BY_USERS = {
+    "claims",
     "events",
     "filter",
     "middleware",
