@@ -130,7 +130,7 @@ def compare(content: str, texts: Iterable[str], *, labels: Iterable[int | str] =
 # Reading
 
 # A line that goes on in a small letter was only wrapped.
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|[\r\n]+(?=[^a-zß-ÿ]|$)")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|[\r\n]+(?=[^a-zß-ÿ\r\n]|$)")
 _BRACKET = re.compile(r"\[[^\[\]\n]{1,256}\]|【[^【】\n]{1,256}】")
 _HIDDEN = re.compile(
     r"##\d{1,9}\$\$|\ue200[^\ue200\ue201\n]{1,256}\ue201"
