@@ -13,8 +13,9 @@ What a verdict says, and when it is wrong:
     opposite (`allowed`, `forbidden`). It is wrong where the sentence
     draws a conclusion (`two rides cost 4 euros` from `a ride costs 2 euros`), speaks
     of another thing in the same words, or rounds.
-`"supported"`: four fifths of its words stand in passage sentences near to it, with
-    every number, date and quotation, and no negation more or less. It is wrong where
+`"supported"`: four fifths of its words stand in passage sentences near to it and more
+    than half in one of them, with every number, date and quotation, and no negation
+    more or less. It is wrong where
     the same words say something else: `the guest pays the host` from `the host pays
     the guest`, a condition or an exception left out, two facts joined that do not
     belong together.
@@ -303,6 +304,9 @@ class _Compared:
             return f"not in the passages: {'; '.join(missing)}"
         if self._shared < _SUPPORTED:
             return f"{self._shared:.0%} of the words are in the passages"
+        words = len(self._claim.words)
+        if words and max(map(self._score, self._near)) <= words / 2:
+            return "no passage sentence has more than half of the words"
         for fact in self._claim.facts:
             if self._lead(fact) > 0:
                 return f"{fact.written}: other words stand beside it in the passages"
