@@ -1,4 +1,4 @@
-"""The command line: `citestream check` and `citestream demo`.
+"""The command line: `citestream check`, `citestream floor` and `citestream demo`.
 
 It reads files and prints lines, and does not know how an answer is checked.
 It needs click, from the extra `citestream[cli]`; `demo` needs `citestream[demo]`.
@@ -6,7 +6,9 @@ It needs click, from the extra `citestream[cli]`; `demo` needs `citestream[demo]
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 from dataclasses import dataclass
 from itertools import count
 from string import ascii_uppercase
@@ -17,12 +19,14 @@ import click
 from citestream import styles
 from citestream.exceptions import CitestreamError
 from citestream.filter import check_citations
+from citestream.floors import Scored, measure_floors
 from citestream.passages import Passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from citestream.events import Label, Summary
+    from citestream.floors import Floors
 
 __all__ = ["cli", "line_of", "passes"]
 
@@ -254,6 +258,137 @@ def _names() -> Iterator[str]:
     for lap in count(1):
         for letter in ascii_uppercase:
             yield letter if lap == 1 else f"{letter}{lap}"
+
+
+@cli.command()
+@click.argument("file")
+@click.option(
+    "--at", "given", type=float, multiple=True, metavar="FLOOR", help="A floor to list as well."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def floor(file: str, given: tuple[float, ...], as_json: bool) -> None:
+    r"""Measure the floor under which a question is refused before the model is called.
+
+    FILE, or standard input as -, has the questions of a test set with the score of
+    the best passage that was found for each, higher being better:
+
+    \b
+    JSON Lines  {"question": "...", "in_scope": true, "score": 0.43}
+    CSV         with the columns question, in_scope and score in its first line
+
+    "in_scope" is true where the passages hold the answer and false where they do not;
+    in CSV yes and no, 1 and 0 will do as well. "question" is optional, and so is
+    anything else a line has.
+
+    The floors listed are those worth a thought: any other refuses more in-scope
+    questions than one of them, or lets more off-topic ones through, and gains nothing.
+    The suggested floor is one that refuses no in-scope question and stops all that it
+    then can. All of it holds for the embedding model and the passages that were
+    measured: measure again after a change, with --at and the floor you have.
+    """
+    questions = list(_scored(_read(file), file))
+    try:
+        floors = measure_floors(questions, given)
+    except ValueError as error:
+        raise click.UsageError(f"{file}: {error}") from error
+    if as_json:
+        click.echo(json.dumps(floors.to_dict()))
+        return
+    for line in _lines_of(floors):
+        click.echo(line)
+
+
+def _lines_of(floors: Floors) -> Iterator[str]:
+    """Give the lines of a report for people."""
+    inside, outside = f"of {floors.in_scope}", f"of {floors.off_topic}"
+    yield f"in-scope questions   {floors.in_scope:>6}, lowest score  {_named(floors.lowest)}"
+    yield f"off-topic questions  {floors.off_topic:>6}, highest score {_named(floors.highest)}"
+    yield f"margin               {floors.margin:>6.3g}"
+    yield ""
+    yield f"{'floor':>10}  {'in-scope refused':>18}  {'off-topic let through':>21}"
+    for row in floors.candidates:
+        refused, let_through = f"{row.refused} {inside}", f"{row.let_through} {outside}"
+        yield f"{row.floor:>10.6g}  {refused:>18}  {let_through:>21}"
+    yield ""
+    if floors.suggested is None:
+        yield "suggested floor: none, since any that stops an off-topic question refuses others too"
+    else:
+        yield f"suggested floor: {floors.suggested.floor:.6g}"
+
+
+def _named(question: Scored) -> str:
+    name = _printable(question.question[:60])
+    return f"{question.score:.6g}" + (f"  {name}" if name else "")
+
+
+def _scored(text: str, where: str) -> Iterator[Scored]:
+    """Give the questions of a file of JSON Lines or CSV."""
+    rows = _json_lines(text, where) if text.lstrip()[:1] in ("{", "[") else _csv(text, where)
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise click.UsageError(
+                f"{place}: expected an object, got {_short(row)}: write one question a line"
+            )
+        yield Scored(
+            score=_score(row.get("score"), place),
+            in_scope=_in_scope(row.get("in_scope"), place),
+            question=str(row.get("question") or ""),
+        )
+
+
+def _csv(text: str, where: str) -> Iterator[tuple[str, Any]]:
+    """Give every row of CSV by the names of its columns, with the words for where it stands."""
+    reader = csv.DictReader(text.splitlines(keepends=True), skipinitialspace=True, strict=True)
+    try:
+        columns = {name.strip(): name for name in reader.fieldnames or ()}
+        missing = [name for name in ("in_scope", "score") if name not in columns]
+        if missing:
+            raise click.UsageError(
+                f"{where}, line 1: expected JSON Lines, or CSV with the columns question, in_scope "
+                f"and score, got no column {' and no column '.join(missing)} in "
+                f"{_short(','.join(columns))}: name the columns in the first line"
+            )
+        for row in reader:
+            yield f"{where}, line {reader.line_num}", {c: row[name] for c, name in columns.items()}
+    except csv.Error as error:
+        line = reader.reader.line_num
+        raise click.UsageError(f"{where}, line {line}: not CSV: {error}") from error
+
+
+def _score(value: object, place: str) -> float:
+    try:
+        score = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        score = math.nan
+    if not math.isfinite(score):
+        raise click.UsageError(
+            f'{place}: expected "score", a number, got {_short(value)}: '
+            "give the best score that retrieval found for the question, 0 if it found nothing"
+        )
+    return score
+
+
+_IN_SCOPE = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _in_scope(value: object, place: str) -> bool:
+    # JSON's own true, or what a spreadsheet makes of it.
+    word = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
+    try:
+        return _IN_SCOPE[word]
+    except KeyError:
+        raise click.UsageError(
+            f'{place}: expected "in_scope", true or false, got {_short(value)}: '
+            "say whether the passages hold the answer"
+        ) from None
+
+
+def _short(value: object) -> str:
+    """Return what was got, in JSON's spelling and no longer than a line."""
+    if value is None:
+        return "nothing"
+    written = json.dumps(value)
+    return written if len(written) <= 60 else f"{written[:57]}..."
 
 
 @cli.command()

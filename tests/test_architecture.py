@@ -71,7 +71,8 @@ ARROWS: dict[str, set[str]] = {
     "respond": {"stream", "policy"},
     "proxy": {"middleware"},
     "testing": {"filter"},
-    "cli": {"claims", "proxy", "respond", "sse", "testing"},
+    "floors": set(),
+    "cli": {"claims", "floors", "proxy", "respond", "sse", "testing"},
     # The front door shows the core, and the stream to those who ask for it.
     "__init__": {"filter", "stream"},
     "__main__": {"cli"},
@@ -100,6 +101,7 @@ READ_BY_USERS = {
     "claims",
     "events",
     "filter",
+    "floors",
     "middleware",
     "passages",
     "policy",

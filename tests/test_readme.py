@@ -15,6 +15,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 # A block of Python, and the block of text that shows its output, when it has one.
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+# A command, and what it prints.
+COMMAND = re.compile(r"^\$ (.*)\n((?:[^$].*\n|\n)*)", re.MULTILINE)
 SETTING_UP = "python3 -m venv .venv && .venv/bin/pip install "
 
 CODE = [(match[1], match[2] or "") for match in BLOCK.finditer(README)]
@@ -49,21 +51,25 @@ def test_code_passes_the_type_checker(tmp_path: Path) -> None:
     assert result.stdout == f"Success: no issues found in {len(files)} source files\n"
 
 
-def test_console_shows_what_the_command_prints(tmp_path: Path) -> None:
-    (session,) = CONSOLE.findall(README)
-    (cat, given), (check, printed) = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", session, re.MULTILINE)
-    assert cat == "cat answers.jsonl"
-    (tmp_path / "answers.jsonl").write_text(given, encoding="utf-8")
-    name, *arguments = check.split()
+@pytest.mark.parametrize(
+    ("session", "status"), [*zip(CONSOLE.findall(README), [1, 0], strict=True)]
+)
+def test_console_shows_what_the_command_prints(tmp_path: Path, session: str, status: int) -> None:
+    (cat, given), (run, printed) = re.findall(
+        r"^\$ (.*)\n((?:[^$].*\n|\n)*)", session, re.MULTILINE
+    )
+    (tmp_path / cat.removeprefix("cat ")).write_text(given, encoding="utf-8")
+    name, *arguments = run.split()
     assert name == "citestream"
     result = subprocess.run(
         [sys.executable, "-m", "citestream", *arguments],
         cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (result.stdout, result.stderr, result.returncode) == (printed, "", 1)
+    assert (result.stdout, result.stderr, result.returncode) == (printed, "", status)
 
 
 @pytest.mark.parametrize("which", ["demo", "test"])
