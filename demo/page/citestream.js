@@ -11,7 +11,7 @@
 //   const controller = new AbortController();             // controller.abort() stops the model
 //   try {
 //     for await (const event of ask("/ask", { question }, { signal: controller.signal })) {
-//       view.show(event);                                 // delta, citation, sentence, retract
+//       view.show(event);                                 // leaves out what it does not show
 //       if (event.type === "summary") ...                 // event.data is the summary
 //     }
 //   } catch (error) {
@@ -29,12 +29,14 @@
 // readEvents(stream, {signal, silence, most})
 //     The same from a ReadableStream of bytes that is there already.
 // new AnswerView(root, {onOpen, onRetract})
-//     show(event)          shows what it knows, leaves out what it does not
+//     show(event)          delta, citation, sentence and retract; a claim or a warning about
+//                          a sentence sets its data-verdict or data-warning
 //     clear()              removes everything, and returns it as a fragment
 //     text                 the visible answer so far
 //     passages             Map: String(label) -> the payloads that the server sent
 //     chips(label)         the buttons that cite it
 //     sentences(label)     the sentences that cite it, if the server sends sentences
+//     sentence(content)    the one with these words, the last if there are several
 //     uncited              the sentences that cite nothing
 //     light(label | null)  lights up what rests on a passage: class "lit"
 //     The answer becomes, all of it text nodes and real buttons:
@@ -58,6 +60,9 @@ const MOST_ERROR = 65_536;
 
 // Half of a frame: the other half is for layout and paint.
 const BUDGET_MS = 8;
+
+// Parsed without a pause; some hundred events, a millisecond or two.
+const MOST_AT_ONCE = 16_384;
 
 // Appending copies the text node, so that one that grew with the answer would
 // cost its square.
@@ -159,7 +164,16 @@ export class EventParser {
   }
 }
 
-const KNOWN = new Set(["delta", "citation", "sentence", "retract", "error", "summary"]);
+const KNOWN = new Set([
+  "delta",
+  "citation",
+  "sentence",
+  "claim",
+  "warning",
+  "retract",
+  "error",
+  "summary",
+]);
 
 /** Returns the event with its data read, or null for one that is not of this protocol. */
 function decoded({ type, data }, whole) {
@@ -178,9 +192,11 @@ function decoded({ type, data }, whole) {
   return typeof value === "object" && value !== null ? { type, data: value } : null;
 }
 
-/** Lets the browser paint and listen; unlike a timer it does not slow down in a hidden tab. */
+/**
+ * Lets the browser paint and listen. A timer would slow down in a hidden tab, and
+ * what `scheduler.yield` puts off comes before the painting.
+ */
 function breathe() {
-  if (globalThis.scheduler?.yield) return globalThis.scheduler.yield();
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
@@ -234,17 +250,18 @@ export async function* readEvents(stream, { signal, silence, most } = {}) {
       }
       signal?.throwIfAborted();
       const { done, value } = result;
-      const events = done ? parser.finish() : parser.feed(value);
-      for (const raw of events) {
-        const event = summarised ? null : decoded(raw, !done);
-        if (event === null) continue;
-        summarised = event.type === "summary";
-        yield event;
-        // Much that arrived at once would be one long task, as its reads do not wait.
-        if (performance.now() - since > BUDGET_MS) {
-          await breathe();
-          signal?.throwIfAborted();
-          since = performance.now();
+      for (const piece of done ? [null] : piecesOf(value)) {
+        for (const raw of piece ? parser.feed(piece) : parser.finish()) {
+          const event = summarised ? null : decoded(raw, !done);
+          if (event === null) continue;
+          summarised = event.type === "summary";
+          yield event;
+          // Much that arrived at once would be one long task, as its reads do not wait.
+          if (performance.now() - since > BUDGET_MS) {
+            await breathe();
+            signal?.throwIfAborted();
+            since = performance.now();
+          }
         }
       }
       if (done) break;
@@ -253,6 +270,12 @@ export async function* readEvents(stream, { signal, silence, most } = {}) {
   } finally {
     // Whoever leaves the loop hangs up, and so stops the model.
     reader.cancel().catch(() => {});
+  }
+}
+
+function* piecesOf(bytes) {
+  for (let at = 0; at < bytes.length; at += MOST_AT_ONCE) {
+    yield bytes.subarray(at, at + MOST_AT_ONCE);
   }
 }
 
@@ -424,6 +447,7 @@ export class AnswerView {
   #passages = new Map();
   #chips = new Map();
   #sentences = new Map();
+  #worded = new Map();
   #uncited = [];
   // Stretches of text in which no sentence has ended yet, in their order. A
   // sentence never goes beyond its paragraph, so each is inside one.
@@ -451,6 +475,8 @@ export class AnswerView {
     if (type === "delta") this.#append(data.text ?? "");
     else if (type === "citation") this.#cite(data);
     else if (type === "sentence") this.#end(data);
+    else if (type === "claim") this.#note(data.content, "verdict", data.verdict);
+    else if (type === "warning") this.#note(data.content, "warning", data.reason);
     else if (type === "retract") this.#onRetract?.({ ...data, removed: this.clear() });
   }
 
@@ -461,6 +487,7 @@ export class AnswerView {
     this.#passages = new Map();
     this.#chips = new Map();
     this.#sentences = new Map();
+    this.#worded = new Map();
     this.#uncited = [];
     this.#open = [];
     this.#paragraph = null;
@@ -492,6 +519,11 @@ export class AnswerView {
   /** Returns the sentences that rest on a label. */
   sentences(label) {
     return [...(this.#sentences.get(String(label)) ?? [])];
+  }
+
+  /** Returns the last sentence with these words. */
+  sentence(content) {
+    return this.#worded.get(content) ?? null;
   }
 
   /** Lights up what rests on a passage, what is still to come included; `null` ends it. */
@@ -611,7 +643,13 @@ export class AnswerView {
       add(this.#sentences, label, span);
       if (label === this.#lit) span.classList.add("lit");
     }
+    this.#worded.set(content, span);
     if (!covered) this.#uncited.push(span);
+  }
+
+  #note(content, name, value) {
+    const span = this.sentence(content);
+    if (span) span.dataset[name] = String(value);
   }
 }
 
