@@ -1,7 +1,9 @@
-"""README's code runs and prints what README shows; its commands are those that are run."""
+"""The code in README and docs runs and prints what they show; commands are those that are run."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 
 # A block of Python, and the block of text that shows its output, when it has one.
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
@@ -20,6 +23,9 @@ COMMAND = re.compile(r"^\$ (.*)\n((?:[^$].*\n|\n)*)", re.MULTILINE)
 SETTING_UP = "python3 -m venv .venv && .venv/bin/pip install "
 
 CODE = [(match[1], match[2] or "") for match in BLOCK.finditer(README)]
+CODE_IN_DOCS = [
+    (match[1], match[2] or "") for text in DOCS.values() for match in BLOCK.finditer(text)
+]
 
 
 @pytest.mark.parametrize(("code", "shown"), CODE, ids=[code.split("\n")[0] for code, _ in CODE])
@@ -35,9 +41,21 @@ def test_code_prints_what_is_shown(tmp_path: Path, code: str, shown: str) -> Non
     assert (result.stdout, result.stderr) == (shown, "")
 
 
+def test_code_in_docs_prints_what_is_shown() -> None:
+    # In this process: README's has shown that nothing else is needed.
+    printed = {}
+    for code, _ in CODE_IN_DOCS:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(code, "docs", "exec", dont_inherit=True), {"__name__": "__main__"})
+        printed[code] = output.getvalue()
+    assert len(printed) >= 8
+    assert printed == dict(CODE_IN_DOCS)
+
+
 def test_code_passes_the_type_checker(tmp_path: Path) -> None:
     files = []
-    for number, (code, _) in enumerate(CODE):
+    for number, (code, _) in enumerate([*CODE, *CODE_IN_DOCS]):
         file = tmp_path / f"block_{number}.py"
         file.write_text(code, encoding="utf-8")
         files.append(file)
@@ -81,15 +99,18 @@ def test_command_is_one_line_with_all_its_setting_up(which: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    targets = re.findall(
-        r"\]\(([^)]+)\)", re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
-    )
-    headings = {
-        "#" + re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
-        for heading in re.findall(r"^#+ (.*)$", README, re.MULTILINE)
-    }
-    missing = [
-        target for target in targets if target not in headings and not (ROOT / target).is_file()
-    ]
-    assert targets != []
+    missing = []
+    for path, text in {ROOT / "README.md": README, **DOCS}.items():
+        prose = re.sub(r"`[^`\n]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+        headings = {
+            "#" + re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        }
+        targets = re.findall(r"\]\(([^)]+)\)", prose)
+        missing += [
+            (path.name, target)
+            for target in targets
+            if target not in headings and not (path.parent / target.partition("#")[0]).is_file()
+        ]
+    assert "](docs/styles.md)" in README
     assert missing == []
