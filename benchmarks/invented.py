@@ -100,7 +100,7 @@ class _Server:
 
     async def _answer(self, row: dict[str, Any], passages: Passages) -> AsyncGenerator[str, None]:
         """Keep what the model wrote, for the count that the client cannot make."""
-        chunks = self.model.answer(row["question"], passages, None)
+        chunks = self.model.answer(row["question"], passages)
         self.written[row["id"]] = ""
         try:
             async for chunk in chunks:

@@ -402,18 +402,21 @@ def _short(value: object) -> str:
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--model",
-    default="scripted",
+    "models",
+    multiple=True,
+    default=["scripted"],
     show_default=True,
     metavar="scripted|local|URL",
     help="Who answers: a script that misbehaves on cue, a small model on this machine, "
-    "or any OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.",
+    "or any OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1. Given several "
+    "times, the page has the choice, the first one made; the script is always among them.",
 )
 @click.option(
     "--model-name",
     default=None,
     help="The model to ask the endpoint for.  [default: the first it lists]",
 )
-def demo(port: int, host: str, model: str, model_name: str | None) -> None:
+def demo(port: int, host: str, models: tuple[str, ...], model_name: str | None) -> None:
     """Serve a page that asks a model about a small corpus and shows what was filtered.
 
     An endpoint's key is read from the environment variable CITESTREAM_API_KEY.
@@ -425,6 +428,6 @@ def demo(port: int, host: str, model: str, model_name: str | None) -> None:
             f"the demo needs {error.name}: pip install 'citestream[demo]'"
         ) from error
     try:
-        serve(host=host, port=port, model=model, model_name=model_name, say=click.echo)
+        serve(host=host, port=port, models=models, model_name=model_name, say=click.echo)
     except (OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error

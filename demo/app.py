@@ -18,16 +18,22 @@ from starlette.staticfiles import StaticFiles
 from citestream import NO_ANSWER, Passages
 from citestream.sse import CitationResponse
 from demo.corpus import load
+from demo.model import ScriptedModel
+from demo.records import Records
+from demo.settings import MOST_CHARACTERS, MOST_TEXT, STYLES, RequestError, Settings
+from demo.trials import TRIALS
+from demo.watched import Watch, WatchedResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from demo.corpus import Corpus
+    from demo.corpus import Corpus, Document
     from demo.model import Model
+    from demo.settings import Asked, Searched
 
 __all__ = ["create_app"]
 
@@ -35,11 +41,11 @@ _PAGE = Path(__file__).parent / "page"
 
 _logger = logging.getLogger("citestream.demo")
 
-# A question is a sentence or two.
-MOST_CHARACTERS = 500
+# Eight passages of 2000 characters, of three bytes each, and change.
+MOST_BYTES = 65536
 
-# Such a question in JSON, every character escaped (six bytes each), and change.
-MOST_BYTES = 4096
+# What a client sees of a passage that is cited, besides its title and address.
+_EXPOSED = ("text", "place", "version", "score")
 
 # Text and nothing else: no script but ours, no frame, no form that goes elsewhere.
 _HEADERS = [
@@ -70,20 +76,32 @@ class _SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
-def create_app(model: Model, *, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> Starlette:
-    """Make the application for a model.
+def create_app(
+    *models: Model, corpus: Corpus | None = None, hosts: Sequence[str] = ("127.0.0.1", "localhost")
+) -> Starlette:
+    """Make the application for some models.
 
     Args:
-        model: Who answers.
+        models: Who answers, the first one unless a request names another; without
+            any, the scripted one.
+        corpus: What is searched, if not what comes with the demo.
         hosts: The names that a browser may call this server by. Other names
             are refused, so that a page elsewhere cannot reach a server on
             loopback under a name of its own.
+
+    Raises:
+        ValueError: Two models have the same name.
     """
-    pages = _Pages(model, load())
+    named = {model.name: model for model in models or (ScriptedModel(),)}
+    if models and len(named) < len(models):
+        raise ValueError(f"expected models of different names, got {', '.join(named)}")
+    pages = _Pages(named, corpus or load())
     return Starlette(
         routes=[
             Route("/", pages.index),
-            Route("/model", pages.model),
+            Route("/options", pages.options),
+            Route("/records", pages.records),
+            Route("/search", pages.search, methods=["POST"]),
             Route("/ask", pages.ask, methods=["POST"]),
             Mount("/page", StaticFiles(directory=_PAGE)),
         ],
@@ -91,7 +109,7 @@ def create_app(model: Model, *, hosts: Sequence[str] = ("127.0.0.1", "localhost"
             Middleware(_SecurityHeaders),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
         ],
-        exception_handlers={HTTPException: _error},
+        exception_handlers={HTTPException: _error, RequestError: _bad_request},
     )
 
 
@@ -101,55 +119,118 @@ async def _error(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
 
 
+async def _bad_request(request: Request, error: Exception) -> Response:
+    del request
+    return JSONResponse({"error": str(error)}, 400)
+
+
 class _Pages:
     """What the server answers with."""
 
-    def __init__(self, model: Model, corpus: Corpus) -> None:
-        self._model = model
+    def __init__(self, models: Mapping[str, Model], corpus: Corpus) -> None:
+        self._models = models
         self._corpus = corpus
+        self._settings = Settings(corpus, models)
+        self._records = Records()
 
     async def index(self, request: Request) -> Response:
         del request
         return FileResponse(_PAGE / "index.html")
 
-    async def model(self, request: Request) -> Response:
-        """Say who answers and what it can be told to do."""
+    async def options(self, request: Request) -> Response:
+        """Say what a request may choose, the first of each being the default."""
         del request
-        return JSONResponse({"name": self._model.name, "scenarios": dict(self._model.scenarios)})
+        return JSONResponse(
+            {
+                "models": [
+                    {
+                        "name": model.name,
+                        "scenarios": dict(model.scenarios),
+                        "most_passages": model.most_passages,
+                        "styles": ["numeric"] if model.numbers_only else list(STYLES),
+                    }
+                    for model in self._models.values()
+                ],
+                "rankers": list(self._corpus.rankers),
+                "styles": list(STYLES),
+                "trials": TRIALS,
+                "limits": {"question": MOST_CHARACTERS, "text": MOST_TEXT},
+            }
+        )
+
+    async def records(self, request: Request) -> Response:
+        """Give the counts of the last answers."""
+        del request
+        return JSONResponse(self._records.to_dict(), headers={"cache-control": "no-store"})
+
+    async def search(self, request: Request) -> Response:
+        """Give the passages that a question finds, as the model would see them."""
+        searched = self._settings.searched(await _json_of(request))
+        found = self._found(searched)
+        passages = _passages(found, searched.style)
+        style = STYLES[searched.style]
+        return JSONResponse(
+            {
+                "passages": [
+                    {**passage.payload(_EXPOSED), "marker": style.write((passage.label,))}
+                    for passage in passages
+                ]
+            }
+        )
 
     async def ask(self, request: Request) -> Response:
         """Answer a question as server-sent events."""
-        question, scenario = self._asked(await _json_of(request))
-        found = self._corpus.search(question, self._model.most_passages)
-        if not found:
+        asked = self._settings.asked(await _json_of(request))
+        passages = _passages(self._given(asked), asked.search.style)
+        options: dict[str, Any] = {
+            "style": STYLES[asked.search.style],
+            "match": "hierarchical" if asked.search.style == "label" else "exact",
+        }
+        if not passages:
             # Nothing to answer from: the model is not called at all.
-            return CitationResponse(_refusal(), Passages([]))
-        passages = Passages(found)
-        # A model that is down is then a 502, and not an answer that breaks off.
-        return CitationResponse(
-            self._model.answer(question, passages, scenario), passages, first_item=True
+            return CitationResponse(_refusal(), passages, on_summary=self._records.note, **options)
+        model = asked.search.model
+        watch = Watch(passages, **options)
+        return WatchedResponse(
+            watch,
+            watch.source(model.answer(asked.search.question, passages, asked.manner)),
+            passages,
+            expose=_EXPOSED,
+            on_summary=self._records.note,
+            # A model that is down is then a 502, and not an answer that breaks off.
+            first_item=True,
+            sentences=True,
+            **options,
         )
 
-    def _asked(self, body: Any) -> tuple[str, str | None]:
-        """Return the question and the scenario of a request, or refuse it with a reason."""
-        if not isinstance(body, dict):
-            raise HTTPException(400, "expected a JSON object")
-        if unknown := sorted(body.keys() - {"question", "scenario"}):
-            raise HTTPException(400, f"expected question and scenario, got {unknown[0]!r:.40}")
-        question = body.get("question")
-        if not isinstance(question, str) or not question.strip():
-            raise HTTPException(400, "expected a question")
-        if len(question) > MOST_CHARACTERS:
-            raise HTTPException(
-                400, f"expected at most {MOST_CHARACTERS} characters, got {len(question)}"
-            )
-        scenario = body.get("scenario")
-        if scenario is None:
-            return question, None
-        if not isinstance(scenario, str) or scenario not in self._model.scenarios:
-            known = ", ".join(self._model.scenarios) or "none"
-            raise HTTPException(400, f"expected a scenario ({known}), got {scenario!r:.40}")
-        return question, scenario
+    def _found(self, searched: Searched) -> list[dict[str, Any]]:
+        found = self._corpus.search(searched.question, searched.most, searched.ranker)
+        return [_row(document, score) for document, score in found]
+
+    def _given(self, asked: Asked) -> list[dict[str, Any]]:
+        """Return the passages that the reader wants the answer from."""
+        if asked.passages is None:
+            return self._found(asked.search)
+        # The scores are the server's own, like all but the text.
+        every = self._corpus.search(
+            asked.search.question, len(self._corpus.documents), asked.search.ranker
+        )
+        scores = {document.id: score for document, score in every}
+        return [
+            _row(self._corpus.by_id[edited.id], scores.get(edited.id, 0.0), edited.text)
+            for edited in asked.passages
+        ]
+
+
+def _row(document: Document, score: float, text: str | None = None) -> dict[str, Any]:
+    return {"label": document.label, **document.as_passage(score, text)}
+
+
+def _passages(rows: list[dict[str, Any]], style: str) -> Passages:
+    """Number the passages, or leave them their own labels."""
+    if style != "label":
+        rows = [{**row, "label": number} for number, row in enumerate(rows, 1)]
+    return Passages(rows, style=STYLES[style])
 
 
 async def _refusal() -> AsyncGenerator[str, None]:

@@ -1,39 +1,21 @@
-"""The demo's documents, and which of them a question finds.
-
-It knows no model and no server; words are compared, nothing is learned.
-"""
+"""The demo's documents; it knows no model and no server, and not how they are searched."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Corpus", "Document", "load", "words"]
+from demo.ranking import rankers
 
-_WORD = re.compile(r"\w+")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-# Two words are taken for one when they begin alike: "cancel" finds
-# "cancelled". Five letters keep "station" from "state" and cost no dictionary.
-_STEM = 5
+    from demo.ranking import Ranker
 
-# Words of every question and of every document say nothing of either.
-_COMMON = frozenset(
-    """
-    a about an and any are at be by can cannot do does for from have how i if in is it many may
-    me much must my need of on one or should that the their there they this to up was what when
-    where which who why will with you your
-    """.split()
-)
-
-
-def words(text: str) -> set[str]:
-    """Return the words of a text that say what it is about, cut to how they begin."""
-    return {word[:_STEM] for word in _WORD.findall(text.lower()) if word not in _COMMON}
+__all__ = ["Corpus", "Document", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +23,50 @@ class Document:
     """A document of the corpus."""
 
     id: str
+    label: str
+    """What a marker of label style names it by: an article, or its file."""
     title: str
     url: str
     place: str
     version: str
     text: str
 
-    def as_passage(self, score: float) -> dict[str, Any]:
-        """Return what a prompt is made from, with how well the question found it."""
+    def as_passage(self, score: float | None, text: str | None = None) -> dict[str, Any]:
+        """Return what a prompt is made from.
+
+        Args:
+            score: How well the question found it.
+            text: What a reader made of its text.
+        """
         return {
             "id": self.id,
             "title": self.title,
             "url": self.url,
             "place": self.place,
             "version": self.version,
-            "text": self.text,
+            "text": self.text if text is None else text,
             "score": score,
         }
 
 
 class Corpus:
-    """A few documents, searched by the words they share with a question."""
+    """A few documents, and the ways to search them."""
 
     def __init__(self, documents: list[Document]) -> None:
         self.documents = documents
-        self._words = [words(f"{document.title} {document.text}") for document in documents]
-        self._spread = Counter(word for found in self._words for word in found)
+        self.by_id = {document.id: document for document in documents}
 
-    def search(self, question: str, most: int) -> list[dict[str, Any]]:
-        """Return the best documents as passages, the best first; none when no word is shared.
+    @cached_property
+    def rankers(self) -> Mapping[str, Ranker]:
+        """The ways to search that this Python has, the best first."""
+        return rankers([(document.title, document.text) for document in self.documents])
 
-        A shared word counts the more, the fewer documents have it.
-        """
-        asked = words(question)
-        scored = [
-            (sum(1 / self._spread[word] for word in asked & found), document)
-            for document, found in zip(self.documents, self._words, strict=True)
-        ]
-        # The sort is stable: of two equals, the first of the corpus is first.
-        scored.sort(key=lambda pair: pair[0], reverse=True)
-        return [document.as_passage(round(score, 3)) for score, document in scored[:most] if score]
+    def search(
+        self, question: str, most: int, ranker: str | None = None
+    ) -> list[tuple[Document, float]]:
+        """Return the best documents with their scores, the best first; none without a hit."""
+        found = self.rankers[ranker or next(iter(self.rankers))].search(question, most)
+        return [(self.documents[number], score) for number, score in found]
 
 
 @cache

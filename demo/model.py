@@ -9,25 +9,51 @@ from __future__ import annotations
 import json
 import re
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
 import httpx2
 
-from citestream import NO_ANSWER
-from demo.corpus import words
 from demo.prompts import few_shot
+from demo.scripts import SCENARIOS, script
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from citestream import Passage, Passages
+    from citestream import Passages
 
-__all__ = ["SCENARIOS", "LocalModel", "Model", "ModelError", "RemoteModel", "ScriptedModel"]
+__all__ = [
+    "AS_IT_IS",
+    "LocalModel",
+    "Manner",
+    "Model",
+    "ModelError",
+    "RemoteModel",
+    "ScriptedModel",
+]
 
 
 class ModelError(Exception):
     """Raised when a model's server cannot be reached, or answers what is no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How an answer is to be given, as far as a model can be told."""
+
+    scenario: str | None = None
+    """What a scripted model does."""
+    pause: float | None = None
+    """Seconds before each chunk of a scripted model."""
+    chunk: int = 0
+    """Characters in a chunk of a scripted model; 0 cuts at words."""
+    stricter: str | None = None
+    """What was wrong with the answer before, and must not come again."""
+
+
+AS_IT_IS = Manner()
+"""As the model likes it."""
 
 
 class Model(Protocol):
@@ -45,27 +71,24 @@ class Model(Protocol):
     def most_passages(self) -> int:
         """How many passages its prompt may hold."""
 
+    @property
+    def numbers_only(self) -> bool:
+        """Whether it cites by bare numbers whatever it is told."""
+
     def answer(
-        self, question: str, passages: Passages, scenario: str | None
+        self, question: str, passages: Passages, manner: Manner = AS_IT_IS
     ) -> AsyncGenerator[str, None]:
         """Give the answer chunk by chunk."""
 
 
-SCENARIOS: Mapping[str, str] = {
-    "invented": "cites a source that does not exist",
-    "clean": "cites as it was told to",
-    "split": "splits every marker over several chunks",
-    "code": "answers with code that is full of brackets",
-    "uncited": "cites nothing",
-    "refusal": "refuses",
-}
-"""What the scripted model can be told to do, the page's first choice first."""
+MOST_PASSAGES = 8
+"""How many passages fit beside an answer on a page."""
 
 _CHUNK = re.compile(r"\s*\S+|\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_BRACKET = re.compile(r"(\[[^\]]*\])")
 
-# An invented number is past the last passage; a year is one that models like.
-_FAR = 5
+# Long enough to see what is held, and to stop.
+_SILENCE = 10
 
 
 class ScriptedModel:
@@ -73,68 +96,44 @@ class ScriptedModel:
 
     name = "scripted"
     scenarios = SCENARIOS
-    most_passages = 4
+    most_passages = MOST_PASSAGES
+    numbers_only = False
 
     def __init__(self, pause: float = 0.03) -> None:
         # About thirty words a second: fast for a reader, slow enough to watch.
         self._pause = pause
 
     async def answer(
-        self, question: str, passages: Passages, scenario: str | None
+        self, question: str, passages: Passages, manner: Manner = AS_IT_IS
     ) -> AsyncGenerator[str, None]:
         """Give the scripted answer word by word, or cut worse where the script says so."""
-        text = script(question, list(passages), scenario or next(iter(SCENARIOS)))
-        pieces = list(_split(text)) if scenario == "split" else _CHUNK.findall(text)
-        for piece in pieces:
-            await anyio.sleep(self._pause)
+        scenario = manner.scenario or next(iter(SCENARIOS))
+        if manner.stricter is not None and scenario != "stubborn":
+            scenario = "clean"
+        pause = self._pause if manner.pause is None else manner.pause
+        text = script(question, passages, scenario)
+        for piece in _pieces(text, scenario, manner.chunk):
+            await anyio.sleep(pause)
             yield piece
+        if scenario == "broken":
+            raise ModelError("the script ends here")
+        if scenario == "silent":
+            # The pieces ended inside the last marker.
+            await anyio.sleep(_SILENCE)
+            yield text[text.rindex("[") + 2 :]
 
 
-def script(question: str, passages: Sequence[Passage], scenario: str) -> str:
-    """Write the answer that a scenario asks for."""
-    claims = _claims(question, passages)
-    invented = len(passages) + _FAR
-    match scenario:
-        case "clean":
-            return " ".join(f"{claim} [{label}]." for claim, label in claims)
-        case "invented" | "split":
-            (claim, label), *rest = claims
-            more = "".join(f" {other} [{number}, {invented}]." for other, number in rest)
-            return f"{claim} [{label}].{more} A helmet is lent out for free [{invented}]."
-        case "code":
-            claim, label = claims[0]
-            return (
-                f"{claim} [{label}]. Read it like this:\n\n"
-                "```python\n"
-                "rows = table[0]\n"
-                f"print(rows[{invented}], rows[1])\n"
-                "```\n\n"
-                f"Here `rows[{invented}]` is code and stays, and this is a citation of "
-                f"nothing [{invented}]."
-            )
-        case "uncited":
-            return " ".join(f"{claim}." for claim, _ in claims)
-        case "refusal":
-            return NO_ANSWER
-        case _:
-            raise ValueError(f"expected one of {', '.join(SCENARIOS)}, got {scenario!r:.40}")
-
-
-def _claims(question: str, passages: Sequence[Passage]) -> list[tuple[str, Any]]:
-    """Return the sentence of each of the two best passages that shares most with the question."""
-    asked = words(question)
-    claims = []
-    for passage in passages[:2]:
-        sentences = _SENTENCE_END.split(passage.shown.strip())
-        best = max(sentences, key=lambda sentence: len(asked & words(sentence)))
-        claims.append((best.rstrip(".!?"), passage.label))
-    return claims
-
-
-def _split(text: str) -> Iterator[str]:
-    """Cut a text into words, and its markers into single characters."""
-    for piece in re.split(r"(\[[^\]]*\])", text):
-        yield from piece if piece.startswith("[") else _CHUNK.findall(piece)
+def _pieces(text: str, scenario: str, chunk: int) -> Iterator[str]:
+    """Cut a script as it is to arrive."""
+    if scenario in {"broken", "silent"}:
+        text = text[: text.rindex("[") + 2]
+    if scenario == "split":
+        for piece in _BRACKET.split(text):
+            yield from piece if piece.startswith("[") else _CHUNK.findall(piece)
+    elif chunk:
+        yield from (text[at : at + chunk] for at in range(0, len(text), chunk))
+    else:
+        yield from _CHUNK.findall(text)
 
 
 # A local server loads its model at the first question; after that a chunk a
@@ -146,7 +145,8 @@ class RemoteModel:
     """A model behind an OpenAI-compatible endpoint."""
 
     scenarios: Mapping[str, str] = {}
-    most_passages = 4
+    most_passages = MOST_PASSAGES
+    numbers_only = False
 
     options: Mapping[str, Any] = {"max_tokens": 512}
     """What every request says besides the prompt; four cited sentences fit in half of it."""
@@ -160,23 +160,25 @@ class RemoteModel:
         self._model_name = model_name
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
 
-    def messages(self, question: str, passages: Passages) -> list[dict[str, str]]:
+    def messages(
+        self, question: str, passages: Passages, stricter: str | None = None
+    ) -> list[dict[str, str]]:
         """Return the prompt, from the same passages that the answer is checked against."""
+        rules = passages.instructions()
         return [
-            {"role": "system", "content": passages.instructions()},
+            {"role": "system", "content": f"{rules}\n{stricter}" if stricter else rules},
             {"role": "user", "content": f"{passages.prompt()}\n\nQuestion: {question}"},
         ]
 
     async def answer(
-        self, question: str, passages: Passages, scenario: str | None
+        self, question: str, passages: Passages, manner: Manner = AS_IT_IS
     ) -> AsyncGenerator[str, None]:
         """Ask the endpoint, and give its answer as it arrives."""
-        del scenario  # It follows no script.
         try:
             async with httpx2.AsyncClient(headers=self._headers, timeout=_TIMEOUT) as client:
                 request = {
                     "model": self._model_name or await self._first_listed(client),
-                    "messages": self.messages(question, passages),
+                    "messages": self.messages(question, passages, manner.stricter),
                     "stream": True,
                     **self.options,
                 }
@@ -209,6 +211,9 @@ class LocalModel(RemoteModel):
     # A longer prompt keeps a reader waiting, on one thread.
     most_passages = 2
 
+    # It continues its examples, and these are numbered.
+    numbers_only = True
+
     options: Mapping[str, Any] = {
         # Past three sentences it only repeats itself.
         "max_tokens": 80,
@@ -219,9 +224,14 @@ class LocalModel(RemoteModel):
     def __init__(self, url: str) -> None:
         super().__init__(url, "SmolLM2-135M-Instruct")
 
-    def messages(self, question: str, passages: Passages) -> list[dict[str, str]]:
+    def messages(
+        self, question: str, passages: Passages, stricter: str | None = None
+    ) -> list[dict[str, str]]:
         """Return the prompt that shows by example what is wanted."""
-        return few_shot(question, passages)
+        *examples, last = few_shot(question, passages)
+        if stricter:
+            last = {**last, "content": f"{last['content']} {stricter}"}
+        return [*examples, last]
 
 
 def _content(data: str) -> str | None:

@@ -16,7 +16,7 @@ from demo.local import local_model
 from demo.model import LocalModel, RemoteModel, ScriptedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from demo.model import Model
 
@@ -27,9 +27,22 @@ _GRACE = 3
 
 
 def serve(
-    *, host: str, port: int, model: str, model_name: str | None, say: Callable[[str], None]
+    *,
+    host: str,
+    port: int,
+    models: Sequence[str],
+    model_name: str | None,
+    say: Callable[[str], None],
 ) -> None:
     """Serve the demo until it is interrupted.
+
+    Args:
+        host: The address to listen on.
+        port: The port, or 0 for a free one.
+        models: Who answers: `scripted`, `local` or the base URL of an endpoint, the
+            default first. The scripted model is always there, last unless it is named.
+        model_name: The model that endpoints are asked for.
+        say: Prints a line.
 
     Raises:
         OSError: The port cannot be had, or the local model cannot be started.
@@ -39,13 +52,16 @@ def serve(
     with (
         contextlib.suppress(KeyboardInterrupt),
         _listen(host, port) as listening,
-        _running(model, model_name) as answering,
+        contextlib.ExitStack() as stack,
     ):
+        # Each once, in the order given.
+        named = dict.fromkeys((*models, "scripted"))
+        answering = [stack.enter_context(_running(model, model_name)) for model in named]
         shown = f"[{host}]" if ":" in host else host
         say(f"citestream demo: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C stops it)")
-        say(f"model: {answering.name}")
+        say(f"model: {', '.join(model.name for model in answering)}")
         config = uvicorn.Config(
-            create_app(answering, hosts=_names(host)),
+            create_app(*answering, hosts=_names(host)),
             log_level="warning",
             timeout_graceful_shutdown=_GRACE,
         )

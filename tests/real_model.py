@@ -38,8 +38,7 @@ async def test_model_answers_with_a_marker() -> None:
     passages = Passages(["A single ride costs 2 euros.", "The monthly pass costs 19 euros."])
     async with local_model() as url:
         chunks = [
-            chunk
-            async for chunk in LocalModel(url).answer("What does a ride cost?", passages, None)
+            chunk async for chunk in LocalModel(url).answer("What does a ride cost?", passages)
         ]
     assert len(chunks) > 5
     assert labels("".join(chunks))

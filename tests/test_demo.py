@@ -439,7 +439,7 @@ async def test_model_error_names_its_endpoint() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
     with pytest.raises(ModelError, match=f"^{re.escape(url)}: ConnectError"):
-        await anext(RemoteModel(url, "small").answer(QUESTION, Passages(1), None))
+        await anext(RemoteModel(url, "small").answer(QUESTION, Passages(1)))
 
 
 # -- The command ------------------------------------------------------------

@@ -344,7 +344,7 @@ def test_prompt_shows_how_to_cite_four_sources_and_how_to_refuse() -> None:
 @pytest.mark.asyncio
 async def test_model_answers_as_recorded(installed: Path) -> None:
     async with local_model() as url:
-        chunks = [chunk async for chunk in LocalModel(url).answer("What?", Passages(1), None)]
+        chunks = [chunk async for chunk in LocalModel(url).answer("What?", Passages(1))]
     assert "".join(chunks) == CHAT.text
 
 

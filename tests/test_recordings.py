@@ -149,7 +149,7 @@ def filtering(models: str) -> Starlette:
         model = LocalModel(f"{models}/{request.path_params['name']}/v1")
         count = int(request.query_params["passages"])
         passages = Passages([f"passage {label}" for label in range(1, count + 1)])
-        return CitationResponse(model.answer("Is it so?", passages, None), passages)
+        return CitationResponse(model.answer("Is it so?", passages), passages)
 
     return Starlette(routes=[Route("/{name}", ask)])
 
