@@ -1,150 +1,282 @@
-// Asks the demo's server and shows the answer as it streams. It builds every
-// node from text, so that nothing a model or a source says becomes markup.
+// The page: search, then answer, with what the model wrote beside what the
+// reader sees. Every node is built from text, so that nothing a model or a
+// source says becomes markup.
 
-const form = document.getElementById("ask");
-const submit = document.getElementById("submit");
-const stop = document.getElementById("stop");
-const scenario = document.getElementById("scenario");
-const answer = document.getElementById("answer");
-const verdict = document.getElementById("verdict");
-const sources = document.getElementById("sources");
+import { AnswerError, AnswerView, ask, nameOf } from "./citestream.js";
+import { Cards } from "./passages.js";
+import { plot } from "./plot.js";
+import { Popover } from "./popover.js";
+import { RawPane } from "./raw.js";
+import { showGoals, showSummary, verdictOf } from "./score.js";
+import { Setting } from "./setting.js";
 
-let controller = null;
+const at = (id) => document.getElementById(id);
 
-/** Gives the events of a response as {event, data}, whatever way its bytes were cut. */
-async function* eventsOf(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  let name = "message";
-  let data = [];
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    rest += value;
-    // A CR at the end may be half of a CRLF: it waits for what follows.
-    const lines = rest.split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop();
-    for (const line of lines) {
-      if (line === "") {
-        if (data.length) yield { event: name, data: JSON.parse(data.join("\n")) };
-        name = "message";
-        data = [];
-      } else if (line.startsWith("event:")) {
-        name = line.slice(6).replace(/^ /, "");
-      } else if (line.startsWith("data:")) {
-        data.push(line.slice(5).replace(/^ /, ""));
-      }
-    }
-  }
+// Longer than the server's pings are apart, twice.
+const SILENCE_MS = 40_000;
+
+// As long as the style sheet lets it fade.
+const LEAVING_MS = 1_600;
+
+// A live region that keeps every sentence would be read from its beginning.
+const MOST_SPOKEN = 3;
+
+// -- What is said aloud ------------------------------------------------------
+
+/** Says something to a screen reader, after what it is saying. */
+function speak(words) {
+  const line = document.createElement("p");
+  line.textContent = words;
+  at("speech").append(line);
+  while (at("speech").childElementCount > MOST_SPOKEN) at("speech").firstElementChild.remove();
 }
 
-function clear() {
-  answer.replaceChildren();
-  sources.replaceChildren();
-  say("", "");
+function verdict(kind, words) {
+  at("verdict").dataset.kind = kind;
+  at("verdict").textContent = words;
+  if (words) speak(words);
 }
 
-function say(text, kind) {
-  verdict.textContent = text;
-  verdict.className = kind;
+function become(state) {
+  document.body.dataset.state = state;
+  at("stop").disabled = state !== "answering";
+  at("search").disabled = state === "searching" || state === "answering";
+  at("ask").disabled = at("search").disabled;
 }
 
-function showCitation({ text, cited, passages }) {
-  if (text) {
-    const mark = document.createElement("span");
-    mark.className = "citation";
-    mark.textContent = text;
-    mark.title = `Source ${cited.join(", ")}`;
-    answer.append(mark);
-  }
-  passages.forEach(showSource);
-}
+// -- The parts ---------------------------------------------------------------
 
-function showSource({ label, title, url }) {
-  const item = document.createElement("li");
-  const words = `[${label}] ${title ?? "untitled"}`;
-  if (/^https?:\/\//i.test(url ?? "")) {
-    const link = document.createElement("a");
-    link.href = url;
-    link.rel = "noopener noreferrer";
-    link.target = "_blank";
-    link.textContent = words;
-    item.append(link);
-  } else {
-    item.textContent = words;
-  }
-  sources.append(item);
-}
+const popover = new Popover(at("popover"));
+const raw = new RawPane(at("raw"), at("held"));
+const follow = [at("raw"), at("answer")].map((pane) => pane.closest(".scroll"));
 
-function showSummary({ cited, invalid, grounded, refused_by, ended }) {
-  const leftOut = invalid.length
-    ? ` Left out: ${invalid.map((label) => `[${label}]`).join(", ")}, which no source has.`
-    : "";
-  if (ended !== "complete") {
-    say("The answer broke off. What came so far is above.", "bad");
-  } else if (refused_by) {
-    say(`The documents do not answer this, the model says.${leftOut}`, "");
-  } else if (grounded) {
-    say(`Cites ${cited.length} source${cited.length === 1 ? "" : "s"}.${leftOut}`, "good");
-  } else {
-    say(`This answer is not backed by the documents.${leftOut}`, "bad");
-  }
-}
-
-const HANDLERS = {
-  delta: ({ text }) => answer.append(text),
-  citation: showCitation,
-  retract: clear,
-  summary: showSummary,
-  error: () => say("The model failed.", "bad"),
-};
-
-async function ask(body, signal) {
-  const response = await fetch("ask", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal,
-  });
-  if (!response.ok) {
-    const { error, reason } = await response.json();
-    say(error ?? `The model is not available (${reason}).`, "bad");
-    return;
-  }
-  let last = null;
-  for await (const { event, data } of eventsOf(response)) {
-    HANDLERS[event]?.(data);
-    last = event;
-  }
-  if (last !== "summary") say("The server is gone. What came so far is above.", "bad");
-}
-
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  controller?.abort();
-  const mine = new AbortController();
-  controller = mine;
-  clear();
-  submit.disabled = true;
-  stop.disabled = false;
-  const { question, scenario: told } = Object.fromEntries(new FormData(form));
-  try {
-    await ask(told ? { question, scenario: told } : { question }, mine.signal);
-  } catch (error) {
-    say(error.name === "AbortError" ? "Stopped." : "The server cannot be reached.", "bad");
-  } finally {
-    submit.disabled = false;
-    stop.disabled = true;
-  }
+const view = new AnswerView(at("answer"), {
+  onOpen: ({ label, passages, chip, cause }) => {
+    popover.open({ label, passages, chip, cause, name: nameOf(label, passages) });
+    cards.light(label);
+  },
+  onRetract: ({ reason, attempt, removed }) => {
+    popover.close();
+    retracted(removed);
+    const next = reason === "retry" ? "the model is asked once more" : "it is refused";
+    at("attempts").textContent = `attempt ${attempt} was taken back: ${next}`;
+    speak(`The text so far is taken back: ${next}.`);
+  },
 });
 
-stop.addEventListener("click", () => controller?.abort());
+const cards = new Cards(at("passages"), { most: 2000, onLight: lightUp });
 
-const { scenarios } = await (await fetch("model")).json();
-for (const [name, what] of Object.entries(scenarios)) {
-  const option = document.createElement("option");
-  option.value = name;
-  option.textContent = `${name}: ${what}`;
-  scenario.append(option);
+function lightUp(label) {
+  view.light(label);
+  cards.light(label);
 }
-document.getElementById("choice").hidden = !scenario.options.length;
+
+/** Shows what was taken back as it goes. */
+function retracted(removed) {
+  const leaving = document.createElement("div");
+  // As text: what is void has no buttons.
+  leaving.textContent = removed.textContent;
+  at("retracted").replaceChildren(leaving);
+  setTimeout(() => leaving.remove(), LEAVING_MS);
+}
+
+at("answer").addEventListener("pointerover", ({ target }) => {
+  const chip = target.closest("button.chip");
+  if (chip) cards.light(chip.dataset.label);
+});
+at("answer").addEventListener("pointerout", () => cards.light(null));
+at("answer").addEventListener("focusout", () => cards.light(null));
+
+// -- Search ------------------------------------------------------------------
+
+let searching = null;
+// What the cards were found with; a change of it makes them stale.
+let found = null;
+
+async function search(setting) {
+  searching?.abort();
+  const mine = new AbortController();
+  searching = mine;
+  const asked = setting.searched;
+  become("searching");
+  at("problem").textContent = "";
+  try {
+    const response = await fetch("search", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(asked),
+      signal: mine.signal,
+    });
+    const body = await response.json();
+    if (!response.ok) throw new Error(body.error);
+    found = JSON.stringify(asked);
+    cards.show(body.passages);
+    showGoals(null, cards.holding);
+    at("passages-note").textContent = body.passages.length
+      ? "What the model will see. Edit them before it answers."
+      : "Nothing was found: the model will not be asked.";
+    become("ready");
+    return true;
+  } catch (error) {
+    if (mine.signal.aborted) return false;
+    const words = error instanceof TypeError ? "The server cannot be reached." : error.message;
+    at("problem").textContent = words;
+    become("failed");
+    return false;
+  }
+}
+
+// -- Answer ------------------------------------------------------------------
+
+let answering = null;
+let lastSummary = null;
+
+function clear(gated) {
+  popover.close();
+  view.clear();
+  raw.begin(gated);
+  lastSummary = null;
+  at("retracted").replaceChildren();
+  at("attempts").textContent = "";
+  verdict("plain", "");
+  showSummary(null);
+  showGoals(null, cards.holding);
+}
+
+async function answer(setting) {
+  at("problem").textContent = "";
+  if (found !== JSON.stringify(setting.searched) && !(await search(setting))) return;
+  const values = setting.values;
+  const mine = new AbortController();
+  answering = mine;
+  clear(values.emit === "sentence" || values.emit === "answer");
+  become("answering");
+  bringIntoView(at("answer-title"));
+  // The server gives as many as the model can take, which is what the cards show.
+  const body = { ...values, passages: cards.edited };
+  let visible = 0;
+  let failed = false;
+  try {
+    for await (const event of ask("ask", body, { signal: mine.signal, silence: SILENCE_MS })) {
+      const { type, data } = event;
+      if (type === "raw") {
+        raw.show(data);
+      } else {
+        view.show(event);
+        if (type === "delta" || type === "citation") visible += data.text.length;
+        else if (type === "retract") visible = 0;
+        else if (type === "sentence") speak(data.content);
+        else if (type === "error") failed = true;
+        else if (type === "summary") summed(data);
+        raw.reached(visible);
+      }
+      keepUp();
+    }
+    become(failed ? "failed" : "done");
+  } catch (error) {
+    ended(error, mine.signal);
+  } finally {
+    raw.finish();
+    answering = null;
+    refreshPlot();
+  }
+}
+
+/** On a small screen the answer is far below its button. */
+function bringIntoView(title) {
+  const { top, bottom } = title.getBoundingClientRect();
+  if (top >= 0 && bottom < innerHeight * 0.75) return;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  title.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
+}
+
+function summed(summary) {
+  lastSummary = summary;
+  showSummary(summary);
+  showGoals(summary, cards.holding);
+  const { kind, words } = verdictOf(summary);
+  verdict(kind, words);
+}
+
+function ended(error, signal) {
+  if (signal.aborted) {
+    verdict("plain", "Stopped. What came so far is above.");
+    become("stopped");
+  } else if (error instanceof AnswerError && error.kind === "gone") {
+    verdict("bad", "The server is gone. What came so far is above.");
+    become("gone");
+  } else if (error instanceof AnswerError) {
+    verdict("bad", error.message);
+    become("failed");
+  } else {
+    become("failed");
+    throw error;
+  }
+}
+
+// Once for each picture, and only where the reader is at the end already.
+let due = false;
+const atEnd = new Map(follow.map((pane) => [pane, true]));
+for (const pane of follow) {
+  pane.addEventListener(
+    "scroll",
+    () => atEnd.set(pane, pane.scrollHeight - pane.scrollTop - pane.clientHeight < 40),
+    { passive: true },
+  );
+}
+
+function keepUp() {
+  if (due) return;
+  due = true;
+  requestAnimationFrame(() => {
+    due = false;
+    for (const pane of follow) if (atEnd.get(pane)) pane.scrollTop = pane.scrollHeight;
+  });
+}
+
+// -- Over time ---------------------------------------------------------------
+
+async function refreshPlot() {
+  try {
+    const response = await fetch("records", { cache: "no-store" });
+    plot(at("plot"), at("plot-text"), await response.json());
+  } catch {
+    // The server is gone, which the answer says already.
+  }
+}
+
+// -- The page comes up -------------------------------------------------------
+
+async function start() {
+  let options;
+  try {
+    options = await (await fetch("options", { cache: "no-store" })).json();
+  } catch {
+    at("problem").textContent = "The server cannot be reached.";
+    become("failed");
+    return;
+  }
+  cards.most = options.limits.text;
+  if (matchMedia("(max-width: 45.99rem)").matches) at("controls").open = false;
+  const setting = new Setting(at("setting"), options, (changed) => {
+    const needed = ["trial", "ranker", "most", "style", "model"];
+    if (needed.some((name) => changed.has(name)) && !answering) search(setting);
+  });
+  at("setting").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!answering) search(setting);
+  });
+  at("ask").addEventListener("click", () => {
+    if (at("setting").reportValidity() && !answering) answer(setting);
+  });
+  at("stop").addEventListener("click", () => {
+    answering?.abort();
+    at("ask").focus();
+  });
+  at("passages").addEventListener("change", ({ target }) => {
+    if (target.name === "holds") showGoals(lastSummary, cards.holding);
+  });
+  await Promise.all([search(setting), refreshPlot()]);
+}
+
+await start();

@@ -1,0 +1,154 @@
+// The controls: what the server offers to choose from, and the setting as the
+// page's own link. It knows nothing of answers.
+
+const NAMES = {
+  ranker: { bm25: "BM25 (SQLite)", words: "word overlap" },
+  style: { numeric: "[1]", prefix: "[S1]", label: "[Article 4]" },
+  emit: { token: "as it comes", sentence: "sentence by sentence", answer: "when it is whole" },
+  failure: {
+    report: "report only",
+    warn: "warn",
+    omit: "leave the sentence out",
+    retry: "ask once more",
+    refuse: "refuse",
+  },
+};
+
+const NUMBERS = new Set(["most", "pace", "chunk"]);
+
+export class Setting {
+  #form;
+  #options;
+  #change;
+
+  /**
+   * @param {HTMLFormElement} form
+   * @param {object} options What the server offers.
+   * @param {(names: Set<string>) => void} change Told which controls have changed.
+   */
+  constructor(form, options, change) {
+    this.#form = form;
+    this.#options = options;
+    this.#change = change;
+    fill(this.#of("model"), options.models.map(({ name }) => [name, name]));
+    this.#offer("ranker", options.rankers);
+    fill(
+      this.#of("trial"),
+      [["", "your own"], ...options.trials.map(({ name }, index) => [String(index), name])],
+    );
+    for (const name of ["emit", "failure"]) {
+      this.#of(name).closest(".field").hidden = !options.policies;
+    }
+    if (options.policies) this.#offer("emit", Object.keys(options.policies));
+    this.#offerForModel();
+    this.#of("most").value = "4";
+    this.apply(Object.fromEntries(new URLSearchParams(location.search)));
+    form.addEventListener("change", (event) => this.#changed(event.target));
+    form.addEventListener("input", ({ target }) => {
+      if (target.name === "question") this.#write();
+    });
+  }
+
+  /** What stands in the controls, numbers as numbers; without those that mean nothing now. */
+  get values() {
+    const values = {};
+    for (const control of this.#form.elements) {
+      if (!control.name || control.disabled || control.closest("[hidden]")) continue;
+      if (control.value === "" && control.name !== "question") continue;
+      values[control.name] = NUMBERS.has(control.name) ? Number(control.value) : control.value;
+    }
+    return values;
+  }
+
+  /** Those of the values that a search depends on. */
+  get searched() {
+    const { question, ranker, most, style, model } = this.values;
+    return { question, ranker, most, style, model };
+  }
+
+  /** Sets controls by their names; what is no choice is left as it is. */
+  apply(values) {
+    for (const [name, value] of Object.entries(values)) {
+      if (name === "model") choose(this.#of("model"), value);
+    }
+    this.#offerForModel();
+    for (const [name, value] of Object.entries(values)) {
+      const control = this.#of(name);
+      if (!control || name === "model" || !control.name) continue;
+      if (control.tagName === "SELECT") choose(control, String(value));
+      else control.value = String(value).slice(0, control.maxLength);
+      if (name === "emit") this.#offerFailures();
+    }
+    this.#write();
+  }
+
+  #changed(control) {
+    if (control.id === "trial") {
+      const trial = this.#options.trials[Number(control.value)];
+      if (control.value !== "") {
+        // What a trial does not name is as at first, or two of them would mix.
+        this.apply({ style: "numeric", most: 4, pace: 30, chunk: 0, ...trial.setting });
+      }
+      document.getElementById("trial-what").textContent =
+        control.value === "" ? "" : trial.what;
+      this.#change(new Set(["trial"]));
+      return;
+    }
+    if (!control.name) return;
+    if (control.name === "model") this.#offerForModel();
+    if (control.name === "emit") this.#offerFailures();
+    this.#of("trial").value = "";
+    document.getElementById("trial-what").textContent = "";
+    this.#write();
+    this.#change(new Set([control.name]));
+  }
+
+  #offerForModel() {
+    const model = this.#options.models.find(({ name }) => name === this.#of("model").value);
+    const scenarios = Object.entries(model.scenarios);
+    fill(this.#of("scenario"), scenarios.map(([name, what]) => [name, what]));
+    for (const name of ["scenario", "pace", "chunk"]) {
+      // Another model decides by itself what it writes and when.
+      this.#of(name).disabled = !scenarios.length;
+    }
+    this.#offer("style", model.styles);
+    const counts = Array.from({ length: model.most_passages }, (_, index) => String(index + 1));
+    fill(this.#of("most"), counts.map((count) => [count, count]));
+    this.#offerFailures();
+  }
+
+  #offerFailures() {
+    const { policies } = this.#options;
+    if (policies) this.#offer("failure", policies[this.#of("emit").value]);
+  }
+
+  #offer(name, values) {
+    fill(this.#of(name), values.map((value) => [value, NAMES[name][value] ?? value]));
+  }
+
+  /** Writes the setting into the page's address and into its link. */
+  #write() {
+    const { question, ...rest } = this.values;
+    const query = new URLSearchParams({ question, ...rest });
+    const address = `?${query}`;
+    document.getElementById("link").href = address;
+    history.replaceState(null, "", address);
+  }
+
+  #of(name) {
+    return this.#form.elements.namedItem(name);
+  }
+}
+
+/** Fills a select, and keeps what is chosen as long as it can be. */
+function fill(select, pairs) {
+  const chosen = select.value;
+  select.replaceChildren(...pairs.map(([value, words]) => new Option(words, value)));
+  if (!choose(select, chosen)) select.selectedIndex = pairs.length ? 0 : -1;
+}
+
+function choose(select, value) {
+  const found = [...select.options].some((option) => option.value === value);
+  if (found) select.value = value;
+  return found;
+}
