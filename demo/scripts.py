@@ -189,14 +189,15 @@ def _hostile(w: _Writer) -> str:
 def _long(w: _Writer) -> str:
     parts: list[str] = []
     size = number = 0
-    while size < LONG:
+    # Past the length, by the space that is cut off at its end.
+    while size <= LONG + 1:
         sentence = w.cited(number)
         if number % 7 == 3:
             sentence = f"{w.claims[number % len(w.claims)]} {w.mark(w.invented)}."
         parts.append(sentence)
         # A paragraph of eight sentences.
         parts.append("\n\n" if number % 8 == 7 else " ")
-        size += len(sentence) + 2
+        size += len(sentence) + 1
         number += 1
     return "".join(parts).rstrip()
 

@@ -12,11 +12,12 @@ import sys
 import threading
 import time
 import venv
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from starlette.applications import Starlette
@@ -27,9 +28,13 @@ from starlette.types import ASGIApp
 
 from citestream import NO_ANSWER, Passages, check_citations
 from demo.app import create_app
-from demo.corpus import load
-from demo.model import SCENARIOS, ModelError, RemoteModel, ScriptedModel, script
-from tests.servers import serving
+from demo.corpus import Corpus, Document, load
+from demo.model import AS_IT_IS, Manner, ModelError, RemoteModel, ScriptedModel
+from demo.records import Records
+from demo.scripts import SCENARIOS, script
+from demo.settings import STYLES
+from demo.trials import TRIALS
+from tests.servers import serving, until
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -54,11 +59,24 @@ def scripted() -> Iterator[httpx2.Client]:
         yield client
 
 
-def ask(client: httpx2.Client, question: str, scenario: str | None = None) -> list[Event]:
-    body = {"question": question} | ({"scenario": scenario} if scenario else {})
+def watch(client: httpx2.Client, question: str, **setting: Any) -> list[Event]:
+    """Ask, and return every event, the raw ones among them."""
+    body = {"question": question, **setting}
     with client.sse("/ask", method="POST", json=body) as events:
-        assert events.response.status_code == 200
+        assert events.response.status_code == 200, events.response.read()
         return [(event.event, event.json()) for event in events]
+
+
+def ask(client: httpx2.Client, question: str, **setting: Any) -> list[Event]:
+    """Ask, and return the events of the library's own protocol."""
+    events = watch(client, question, **setting)
+    return [(name, data) for name, data in events if name != "raw"]
+
+
+def found(question: str, most: int = 4, style: str = "numeric") -> Passages:
+    """Return the passages that a question finds."""
+    rows = [document.as_passage(score) for document, score in load().search(question, most)]
+    return Passages(rows, style=STYLES[style])
 
 
 def visible(events: list[Event]) -> str:
@@ -82,22 +100,100 @@ def test_page_comes_with_a_strict_policy_and_without_inline_code(scripted: httpx
 
 
 def test_all_that_the_page_names_is_there(scripted: httpx2.Client) -> None:
-    page = scripted.get("/").text
-    names = re.findall(r'(?:href|src)="(page/[^"]+)"', page)
+    names = re.findall(r'(?:href|src)="(page/[^"]+)"', scripted.get("/").text)
+    for module in (ROOT / "demo/page").glob("*.js"):
+        code = module.read_text(encoding="utf-8")
+        names += [
+            f"page/{name}" for name in re.findall(r'^import .* from "\./(.*)";', code, re.MULTILINE)
+        ]
     types = {name: scripted.get(f"/{name}").headers["content-type"] for name in names}
     assert types == {
         "page/demo.css": "text/css; charset=utf-8",
-        "page/demo.js": "text/javascript; charset=utf-8",
+        **{
+            f"page/{name}.js": "text/javascript; charset=utf-8"
+            for name in (
+                "demo",
+                "citestream",
+                "passages",
+                "plot",
+                "popover",
+                "raw",
+                "score",
+                "setting",
+            )
+        },
     }
 
 
-def test_page_makes_no_markup_of_text() -> None:
-    code = (ROOT / "demo/page/demo.js").read_text(encoding="utf-8")
-    assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", code) == []
+def test_page_makes_no_markup_of_text_and_asks_nobody_else() -> None:
+    unsafe = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\("
+    for path in sorted((ROOT / "demo/page").iterdir()):
+        text = path.read_text(encoding="utf-8")
+        assert re.findall(unsafe, text) == [], path.name
+        code = re.sub(r"(?m)^\s*//.*$", "", text)
+        addresses = set(re.findall(r"https?://[^\s\"'`)]+", code))
+        assert addresses - {"http://www.w3.org/2000/svg"} == set(), path.name
 
 
-def test_model_says_what_it_can_be_told(scripted: httpx2.Client) -> None:
-    assert scripted.get("/model").json() == {"name": "scripted", "scenarios": dict(SCENARIOS)}
+def test_server_says_what_there_is_to_choose(scripted: httpx2.Client) -> None:
+    options = scripted.get("/options").json()
+    assert options == {
+        "models": [
+            {
+                "name": "scripted",
+                "scenarios": dict(SCENARIOS),
+                "most_passages": 8,
+                "styles": ["numeric", "prefix", "label"],
+            }
+        ],
+        "rankers": ["bm25", "words"],
+        "styles": ["numeric", "prefix", "label"],
+        "trials": TRIALS,
+        "limits": {"question": 500, "text": 2000},
+    }
+
+
+def test_every_trial_is_a_setting_that_finds_something(scripted: httpx2.Client) -> None:
+    for trial in TRIALS:
+        *_, (name, summary) = ask(scripted, **{**trial["setting"], "pace": 0})
+        assert name == "summary", trial
+        assert summary["ended"] == "complete", trial
+
+
+# -- Search -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranker", ["bm25", "words"])
+def test_search_gives_the_passages_as_the_model_sees_them(
+    scripted: httpx2.Client, ranker: str
+) -> None:
+    body = {"question": QUESTION, "ranker": ranker, "most": 2}
+    found = load().search(QUESTION, 2, ranker)
+    rows = [document.as_passage(score) for document, score in found]
+    assert scripted.post("/search", json=body).json() == {
+        "passages": [
+            {**row, "label": number, "marker": f"[{number}]"} for number, row in enumerate(rows, 1)
+        ]
+    }
+    assert rows[0]["id"] == "booking"
+    assert rows[0]["score"] > rows[1]["score"] > 0
+
+
+def test_marker_is_written_in_the_style_that_was_chosen(scripted: httpx2.Client) -> None:
+    markers = {}
+    for style in STYLES:
+        body = {"question": "Which practices are banned outright?", "style": style}
+        passages = scripted.post("/search", json=body).json()["passages"]
+        markers[style] = [passage["marker"] for passage in passages]
+    assert markers == {
+        "numeric": ["[1]", "[2]"],
+        "prefix": ["[S1]", "[S2]"],
+        "label": ["[Article 5(1)]", "[Article 5(2)]"],
+    }
+
+
+def test_question_that_finds_nothing_gives_no_passages(scripted: httpx2.Client) -> None:
+    assert scripted.post("/search", json={"question": "Zxcvb?"}).json() == {"passages": []}
 
 
 # -- Answers ----------------------------------------------------------------
@@ -105,17 +201,19 @@ def test_model_says_what_it_can_be_told(scripted: httpx2.Client) -> None:
 
 def test_clean_answer_arrives_event_by_event(scripted: httpx2.Client) -> None:
     question = "How much does a single ride cost?"
-    *events, last = ask(scripted, question, "clean")
-    passages = Passages(load().search(question, 4))
-    written = script(question, list(passages), "clean")
+    *events, last = ask(scripted, question, scenario="clean")
+    passages = found(question)
+    written = script(question, passages, "clean")
     assert visible(events) == written
     assert written.startswith("A single ride costs 2 euros and lasts up to 30 minutes [1].")
-    cards = [passage.payload() for passage in passages][:2]
+    exposed = ("text", "place", "version", "score")
+    cards = [passage.payload(exposed) for passage in passages][:2]
     assert [data for name, data in events if name == "citation"] == [
         {"text": "[1]", "cited": [1], "invalid": [], "passages": [cards[0]]},
         {"text": "[2]", "cited": [2], "invalid": [], "passages": [cards[1]]},
     ]
-    assert last == ("summary", check_citations(written, passages).summary.to_dict())
+    checked = check_citations(written, passages, sentences=True)
+    assert last == ("summary", checked.summary.to_dict())
     assert last[1]["cited"] == [1, 2]
 
 
@@ -125,9 +223,20 @@ def test_clean_answer_arrives_event_by_event(scripted: httpx2.Client) -> None:
         ("clean", [1, 2], [], True, None),
         ("invented", [1, 2], [9], True, None),
         ("split", [1, 2], [9], True, None),
+        ("stubborn", [1, 2], [9], True, None),
         ("code", [1], [9], True, None),
         ("uncited", [], [], False, None),
         ("refusal", [], [], False, "model"),
+        ("refused", [1], [], False, "model"),
+        ("seven", [], [7], False, None),
+        ("sneaky", [1, 4], [9], True, None),
+        ("numbers", [1, 4], [9, 0, 2024], True, None),
+        ("half", [1, 2], [], True, None),
+        ("roses", [1], [], True, None),
+        # Its labels are prose in this style.
+        ("statute", [], [], False, None),
+        ("broken", [1], [], True, None),
+        ("hostile", [1], [9], True, None),
     ],
 )
 def test_scenario_misbehaves_as_it_says(
@@ -138,7 +247,7 @@ def test_scenario_misbehaves_as_it_says(
     grounded: bool,
     refused_by: str | None,
 ) -> None:
-    *_, (name, summary) = ask(scripted, QUESTION, scenario)
+    *_, (name, summary) = ask(scripted, QUESTION, scenario=scenario)
     assert name == "summary"
     assert (summary["cited"], summary["invalid"], summary["grounded"], summary["refused_by"]) == (
         cited,
@@ -146,27 +255,62 @@ def test_scenario_misbehaves_as_it_says(
         grounded,
         refused_by,
     )
-
-
-def test_every_scenario_is_tried_above() -> None:
-    assert set(SCENARIOS) == {"clean", "invented", "split", "code", "uncited", "refusal"}
+    assert summary["ended"] == ("error" if scenario == "broken" else "complete")
 
 
 @pytest.mark.parametrize("scenario", ["invented", "split"])
 def test_invented_marker_is_shown_at_no_moment(scripted: httpx2.Client, scenario: str) -> None:
-    written = script(QUESTION, list(Passages(load().search(QUESTION, 4))), scenario)
+    written = script(QUESTION, found(QUESTION), scenario)
     assert "[9]" in written
-    events = ask(scripted, QUESTION, scenario)
+    events = ask(scripted, QUESTION, scenario=scenario)
     # No event holds half a marker, so no moment between two of them shows one.
     brackets = [data["text"] for _, data in events if "[" in data.get("text", "")]
     assert brackets == ["[1]", "[2]"]
     assert visible(events) == written.replace("[2, 9]", "[2]").replace(" [9]", "")
 
 
+def test_invented_marker_is_shown_in_no_style(scripted: httpx2.Client) -> None:
+    for style, invented in {"prefix": "S9", "label": "x99.md"}.items():
+        events = watch(scripted, QUESTION, scenario="invented", style=style)
+        written = "".join(data["text"] for name, data in events if name == "raw")
+        assert written.count(invented) == 2
+        assert invented not in visible(events)
+        assert "[" in visible(events)
+
+
+def test_statute_is_cited_more_broadly_and_more_narrowly(scripted: httpx2.Client) -> None:
+    (trial,) = [trial for trial in TRIALS if trial["setting"].get("scenario") == "statute"]
+    events = ask(scripted, **trial["setting"])
+    assert visible(events) == (
+        "Riding with a second person on the carrier is banned [Article 5(1)(a)]. So is towing a "
+        "trailer [Article 5]. Juggling is banned. The by-law is in force since 2024. Schools "
+        "have a playground."
+    )
+    assert events[-1][1]["invalid"] == ["Article 5(1)(z)", "Article 6", "Article 99"]
+
+
 def test_code_arrives_untouched(scripted: httpx2.Client) -> None:
-    shown = visible(ask(scripted, QUESTION, "code"))
+    shown = visible(ask(scripted, QUESTION, scenario="code"))
     assert "```python\nrows = table[0]\nprint(rows[9], rows[1])\n```\n" in shown
     assert shown.endswith("Here `rows[9]` is code and stays, and this is a citation of nothing.")
+
+
+def test_chunks_are_as_large_as_was_asked_for(scripted: httpx2.Client) -> None:
+    written = script(QUESTION, found(QUESTION), "clean")
+    for chunk, chunks in {
+        3: [written[at : at + 3] for at in range(0, len(written), 3)],
+        10_000: [written],
+    }.items():
+        events = watch(scripted, QUESTION, scenario="clean", chunk=chunk)
+        assert [data["text"] for name, data in events if name == "raw"][:-1] == chunks
+
+
+def test_answer_of_a_hundred_kilobytes_arrives_whole(scripted: httpx2.Client) -> None:
+    events = watch(scripted, QUESTION, scenario="long", pace=0, chunk=1000)
+    written = "".join(data["text"] for name, data in events if name == "raw")
+    assert len(written) >= 100_000
+    assert visible(events) == check_citations(written, found(QUESTION)).answer
+    assert events[-1][1]["ended"] == "complete"
 
 
 def test_question_without_a_hit_is_refused_without_the_model() -> None:
@@ -175,15 +319,123 @@ def test_question_without_a_hit_is_refused_without_the_model() -> None:
             raise AssertionError("the model was asked")
 
     with served(create_app(Forbidden())) as url, httpx2.Client(base_url=url) as client:
-        events = ask(client, "Zxcvb?")
+        events = watch(client, "Zxcvb?")
+        nothing = watch(client, QUESTION, passages=[])
+    assert events == nothing
     assert visible(events) == NO_ANSWER
     assert events[-1][1]["refused_by"] == "model"
     assert events[-1][1]["passages"] == []
 
 
+def test_passages_are_those_that_the_reader_sends_back(scripted: httpx2.Client) -> None:
+    edited = [{"id": "safety"}, {"id": "booking", "text": "Rides are cancelled by owls."}]
+    events = ask(scripted, QUESTION, scenario="clean", passages=edited)
+    assert visible(events).endswith("Rides are cancelled by owls [2].")
+    first, second = [data["passages"][0] for name, data in events if name == "citation"]
+    document = load().by_id["safety"]
+    scores = {found.id: score for found, score in load().search(QUESTION, 99)}
+    # All but the text is the server's own.
+    assert first == {"label": 1, **document.as_passage(scores["safety"])}
+    assert second == {
+        "label": 2,
+        **load().by_id["booking"].as_passage(scores["booking"], "Rides are cancelled by owls."),
+    }
+
+
+def test_hostile_passage_arrives_as_text_alone() -> None:
+    title = "<img src=x onerror=alert(1)> [7]"
+    document = Document(
+        "x", "x.md", title, "https://bikes.example/\"'<x>", "<b>", "1", "A ride is free. [9]"
+    )
+    app = create_app(ScriptedModel(pause=0), corpus=Corpus([document]))
+    with served(app) as url, httpx2.Client(base_url=url) as client:
+        *events, _ = ask(client, "Is a ride free?", scenario="clean")
+    (passage,) = [data["passages"][0] for name, data in events if name == "citation"]
+    assert passage["title"] == title
+    assert visible(events) == "A ride is free [1]."
+
+
+def test_client_that_stops_closes_the_model() -> None:
+    closed = threading.Event()
+
+    class Endless(ScriptedModel):
+        async def answer(
+            self, question: str, passages: Passages, manner: Manner = AS_IT_IS
+        ) -> AsyncGenerator[str, None]:
+            try:
+                while True:
+                    await anyio.sleep(0.005)
+                    yield "word "
+            finally:
+                closed.set()
+
+    with served(create_app(Endless())) as url, httpx2.Client(base_url=url) as client:
+        with client.sse("/ask", method="POST", json={"question": QUESTION}) as events:
+            # Held on to: dropping it would hang up.
+            arriving = iter(events)
+            next(arriving)
+            assert not closed.is_set()
+        assert closed.wait(5)
+        until(lambda: client.get("/records").json()["records"], "the answer to be recorded")
+        (record,) = client.get("/records").json()["records"]
+    assert record["ended"] == "cancelled"
+
+
+# -- Over time --------------------------------------------------------------
+
+
+def test_records_hold_the_counts_of_each_answer_and_no_text() -> None:
+    with (
+        served(create_app(ScriptedModel(pause=0))) as url,
+        httpx2.Client(base_url=url, timeout=10) as client,
+    ):
+        assert client.get("/records").json() == {"total": 0, "records": []}
+        ask(client, QUESTION, scenario="invented")
+        ask(client, QUESTION, scenario="refusal", most=2)
+        response = client.get("/records")
+    assert response.headers["cache-control"] == "no-store"
+    assert response.json() == {
+        "total": 2,
+        "records": [
+            {
+                "number": 1,
+                "kept": 2,
+                "removed": 1,
+                "invalid": 1,
+                "cited": 2,
+                "unused": 2,
+                "grounded": True,
+                "refused_by": None,
+                "ended": "complete",
+            },
+            {
+                "number": 2,
+                "kept": 0,
+                "removed": 0,
+                "invalid": 0,
+                "cited": 0,
+                "unused": 2,
+                "grounded": False,
+                "refused_by": "model",
+                "ended": "complete",
+            },
+        ],
+    }
+
+
+def test_only_the_last_records_are_kept() -> None:
+    records = Records(most=3)
+    summary = check_citations("Yes [1].", 2).summary
+    for _ in range(5):
+        records.note(summary)
+    kept = records.to_dict()
+    assert (kept["total"], [row["number"] for row in kept["records"]]) == (5, [3, 4, 5])
+
+
 # -- What is refused --------------------------------------------------------
 
 JSON = {"content-type": "application/json"}
+KEYS = "question, ranker, most, style, model, passages, scenario, pace, chunk"
 
 
 @pytest.mark.parametrize(
@@ -198,39 +450,83 @@ JSON = {"content-type": "application/json"}
         (b"{}", JSON, 400, "expected a question"),
         (b'{"question": 7}', JSON, 400, "expected a question"),
         (b'{"question": " "}', JSON, 400, "expected a question"),
-        (b'{"question": "x", "k": 1}', JSON, 400, "expected question and scenario, got 'k'"),
         (
             json.dumps({"question": "x" * 501}).encode(),
             JSON,
             400,
-            "expected at most 500 characters, got 501",
+            "expected a question of at most 500 characters, got 501",
         ),
-        (
-            b'{"question": "x", "scenario": "y"}',
-            JSON,
-            400,
-            f"expected a scenario ({', '.join(SCENARIOS)}), got 'y'",
-        ),
-        (
-            b'{"question": "x", "scenario": []}',
-            JSON,
-            400,
-            f"expected a scenario ({', '.join(SCENARIOS)}), got []",
-        ),
-        (b" " * 5000, JSON, 413, "expected at most 4096 bytes"),
+        (b" " * 70000, JSON, 413, "expected at most 65536 bytes"),
     ],
 )
-def test_bad_request_is_answered_with_what_was_expected(
+def test_bad_body_is_answered_with_what_was_expected(
     scripted: httpx2.Client, content: bytes, headers: dict[str, str], status: int, error: str
 ) -> None:
-    response = scripted.post("/ask", content=content, headers=headers)
-    assert (response.status_code, response.json()) == (status, {"error": error})
+    for path in ("/ask", "/search"):
+        response = scripted.post(path, content=content, headers=headers)
+        assert (response.status_code, response.json()) == (status, {"error": error})
+
+
+LISTED = ", ".join(SCENARIOS)
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"),
+    [
+        ({"k": 1}, f"expected no key besides {KEYS}, got 'k'"),
+        # Where an endpoint is, only the command line says.
+        ({"url": "http://10.0.0.1/"}, f"expected no key besides {KEYS}, got 'url'"),
+        (
+            {"model": "http://10.0.0.1/"},
+            "expected for model one of: scripted; got 'http://10.0.0.1/'",
+        ),
+        ({"scenario": "y"}, f"expected for scenario one of: {LISTED}; got 'y'"),
+        ({"scenario": []}, f"expected for scenario one of: {LISTED}; got []"),
+        ({"ranker": "best"}, "expected for ranker one of: bm25, words; got 'best'"),
+        ({"style": 7}, "expected for style one of: numeric, prefix, label; got 7"),
+        ({"most": 0}, "expected for most a number from 1 to 8, got 0"),
+        ({"most": 9}, "expected for most a number from 1 to 8, got 9"),
+        ({"most": True}, "expected for most a number from 1 to 8, got True"),
+        ({"pace": -1}, "expected for pace a number from 0 to 1000, got -1"),
+        ({"pace": 0.5}, "expected for pace a number from 0 to 1000, got 0.5"),
+        ({"chunk": "3"}, "expected for chunk a number from 0 to 10000, got '3'"),
+        ({"passages": {}}, "expected a list of at most 8 passages"),
+        ({"passages": [{}] * 9}, "expected a list of at most 8 passages"),
+        ({"passages": ["safety"]}, "expected a JSON object"),
+        ({"passages": [{}]}, "expected the id of a document, got None"),
+        ({"passages": [{"id": "no"}]}, "expected the id of a document, got 'no'"),
+        (
+            {"passages": [{"id": "safety", "url": "javascript:x"}]},
+            "expected no key besides id, text, got 'url'",
+        ),
+        ({"passages": [{"id": "safety"}] * 2}, "expected each passage once"),
+        ({"passages": [{"id": "safety", "text": ""}]}, "expected the text of a passage"),
+        ({"passages": [{"id": "safety", "text": 7}]}, "expected the text of a passage"),
+        (
+            {"passages": [{"id": "safety", "text": "x" * 2001}]},
+            "expected a passage of at most 2000 characters, got 2001",
+        ),
+    ],
+)
+def test_bad_setting_is_answered_with_what_was_expected(
+    scripted: httpx2.Client, setting: dict[str, Any], error: str
+) -> None:
+    response = scripted.post("/ask", json={"question": "x", **setting})
+    assert (response.status_code, response.json()) == (400, {"error": error})
+
+
+def test_search_takes_no_more_than_it_needs(scripted: httpx2.Client) -> None:
+    response = scripted.post("/search", json={"question": "x", "scenario": "clean"})
+    assert response.json() == {
+        "error": "expected no key besides question, ranker, most, style, model, got 'scenario'"
+    }
 
 
 @pytest.mark.parametrize(
     ("method", "path", "status", "error"),
     [
         ("GET", "/ask", 405, "Method Not Allowed"),
+        ("GET", "/search", 405, "Method Not Allowed"),
         ("GET", "/nowhere", 404, "Not Found"),
         ("GET", "/page/../app.py", 404, "Not Found"),
         ("GET", "/page/%2e%2e/app.py", 404, "Not Found"),
@@ -248,6 +544,45 @@ def test_page_elsewhere_cannot_call_the_server_by_a_name_of_its_own(
 ) -> None:
     response = scripted.get("/", headers={"host": "evil.example"})
     assert (response.status_code, response.text) == (400, "Invalid host header")
+
+
+# -- Several models ---------------------------------------------------------
+
+
+class Numbered(ScriptedModel):
+    """A model as small as the local one."""
+
+    name = "small"
+    scenarios: Mapping[str, str] = {}
+    most_passages = 2
+    numbers_only = True
+
+
+def test_request_names_the_model_and_the_first_is_the_default() -> None:
+    app = create_app(Numbered(pause=0), ScriptedModel(pause=0))
+    with served(app) as url, httpx2.Client(base_url=url) as client:
+        options = client.get("/options").json()["models"]
+        small = client.post("/search", json={"question": QUESTION, "most": 4}).json()
+        large = client.post("/search", json={"question": QUESTION, "model": "scripted"}).json()
+        style = client.post("/ask", json={"question": QUESTION, "style": "label"})
+        many = client.post("/ask", json={"question": QUESTION, "passages": [{}] * 3})
+        answer = ask(client, QUESTION, model="scripted", scenario="clean")
+    assert [
+        (model["name"], model["most_passages"], model["styles"], len(model["scenarios"]))
+        for model in options
+    ] == [
+        ("small", 2, ["numeric"], 0),
+        ("scripted", 8, ["numeric", "prefix", "label"], len(SCENARIOS)),
+    ]
+    assert (len(small["passages"]), len(large["passages"])) == (2, 4)
+    assert style.json() == {"error": "expected the style numeric, which is all that small writes"}
+    assert many.json() == {"error": "expected a list of at most 2 passages"}
+    assert answer[-1][1]["cited"] == [1, 2]
+
+
+def test_two_models_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^expected models of different names, got scripted$"):
+        create_app(ScriptedModel(), ScriptedModel())
 
 
 # -- Any OpenAI-compatible endpoint -----------------------------------------
@@ -330,7 +665,7 @@ def test_endpoint_is_asked_with_the_passages_and_filtered() -> None:
     assert events[-1][1]["invalid"] == [9]
     (listing, _), (key, sent) = endpoint.asked
     assert listing == key == "Bearer secret"
-    passages = Passages(load().search(QUESTION, 4))
+    passages = found(QUESTION)
     assert sent == {
         "model": "small",
         "messages": [
@@ -346,7 +681,8 @@ def test_endpoint_is_asked_for_the_model_that_was_named() -> None:
     endpoint = Endpoint(frames(content("Yes [1]."), DONE))
     with asking(endpoint, name="large") as client:
         ask(client, QUESTION)
-        assert client.get("/model").json() == {"name": "large", "scenarios": {}}
+        (model,) = client.get("/options").json()["models"]
+        assert (model["name"], model["scenarios"]) == ("large", {})
     assert [(key, sent["model"]) for key, sent in endpoint.asked] == [("", "large")]
 
 
@@ -355,7 +691,7 @@ def test_endpoint_follows_no_script() -> None:
         response = client.post("/ask", json={"question": "x", "scenario": "clean"})
     assert (response.status_code, response.json()) == (
         400,
-        {"error": "expected a scenario (none), got 'clean'"},
+        {"error": "expected for scenario one of: none; got 'clean'"},
     )
 
 
@@ -412,8 +748,6 @@ def test_client_that_leaves_stops_the_endpoint() -> None:
     stopped = threading.Event()
 
     async def endless() -> AsyncIterator[bytes]:
-        import anyio
-
         try:
             while True:
                 yield b"data: %s\n\n" % json.dumps(content("word ")).encode()
