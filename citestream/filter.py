@@ -131,6 +131,11 @@ class CitationFilter(BlockFilter):
         """What was in the prompt."""
         return self._tally.passages
 
+    @property
+    def settled(self) -> int:
+        """Up to where the cleaned answer belongs to no open sentence; 0 while they are off."""
+        return 0
+
     def block(self) -> BlockFilter:
         """Return a filter for another text block of this answer, under the same score."""
         return BlockFilter(self._tally, self._dialect, self._writer, self._refusal)
@@ -190,6 +195,10 @@ class _SentenceFilter(CitationFilter):
         self._abbreviations = sentences if isinstance(sentences, Abbreviations) else ENGLISH
         self._coverage = Coverage()
         self._sentences = Sentences(self._coverage, self._abbreviations)
+
+    @property
+    def settled(self) -> int:
+        return self._sentences.settled
 
     def block(self) -> BlockFilter:
         return _SentenceBlock(self)

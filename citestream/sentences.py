@@ -330,6 +330,15 @@ class Sentences:
         self._fence = ""
         self._paragraph = False
 
+    @property
+    def settled(self) -> int:
+        """Up to where the text belongs to sentences that have ended, or to none at all.
+
+        In code points of the cleaned answer. What stands behind it may yet
+        turn out to be a sentence, or to end one.
+        """
+        return self._base
+
     def feed(self, events: Iterable[Text | Citation]) -> list[Sentence]:
         """Follow the next events; return the sentences that nothing more can belong to.
 

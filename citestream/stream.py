@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 import secrets
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -16,19 +17,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio.lowlevel
 
+from citestream.attempts import Attempts
 from citestream.closing import close_in_time, in_time
 from citestream.events import Citation, Summary, Text
+from citestream.exceptions import PolicyError
 from citestream.filter import CitationFilter
 from citestream.items import ItemReader, TextOf
+from citestream.judge import VERIFY_AT_ONCE, VERIFY_SECONDS, Judge
+from citestream.policy import AnswerPolicy
 from citestream.record import log_answer
 from citestream.sources import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
     from types import TracebackType
     from typing import Self
 
+    from citestream.attempts import Retry
     from citestream.events import Ended, Event
+    from citestream.gate import Gate
+    from citestream.judge import Verify
     from citestream.passages import Passages
 
 __all__ = ["SOURCE_FAILED", "CitationStream", "Failure", "OnSummary", "VisibleText"]
@@ -75,6 +83,15 @@ class CitationStream:
         source: An async or sync iterable of `str`, of UTF-8 bytes, or of the items of
             a known SDK's stream. A sync one runs in a worker thread, item by item.
         passages: What was in the prompt, as for `CitationFilter`.
+        policy: What the answer must satisfy to be shown; `None` shows what the filter lets
+            through, at no cost. A refused answer is over at once, and its source closed.
+        retry: Called with what was wrong, as an instruction for the model, when the policy
+            asks for a second attempt; gives its source.
+        verify: Judges the sentences that cite something, beside the stream: called with
+            the `Sentence` and its passages, it says `"supported"`, `"contradicted"` or
+            `"unknown"`. The verdicts come out as `Claim`.
+        verify_at_once: How many sentences it is asked about at a time.
+        verify_seconds: How many seconds it has for each; then nothing is known.
         text: Takes the text out of an item, for sources of any other kind.
         on_summary: Called with the summary, sync or async, exactly once, before the
             summary comes out. What it raises is logged.
@@ -84,6 +101,7 @@ class CitationStream:
     Raises:
         SourceError: `source` is not an iterable of chunks.
         PassageError: The passages cannot be used.
+        PolicyError: The policy asks for what cannot be done here.
     """
 
     # The log and the callback have had the summary, and the source is closed.
@@ -94,15 +112,30 @@ class CitationStream:
         source: Any,
         passages: Any,
         *,
+        policy: AnswerPolicy | None = None,
+        retry: Retry | None = None,
+        verify: Verify | None = None,
+        verify_at_once: int = VERIFY_AT_ONCE,
+        verify_seconds: float = VERIFY_SECONDS,
         text: TextOf | None = None,
         on_summary: OnSummary | None = None,
         surface: str = "stream",
         **options: Any,
     ) -> None:
-        self._filter = CitationFilter(passages, **options)
+        self._attempts: Attempts | None = None
+        if policy is None and verify is None:
+            self._filter: CitationFilter | Gate = CitationFilter(passages, **options)
+        else:
+            judge = None if verify is None else Judge(verify, verify_at_once, verify_seconds)
+            self._attempts = Attempts(passages, policy or AnswerPolicy(), retry, judge, options)
+            self._filter = self._attempts.gate
         self._source = open_source(source)
         # Bound once: they are called for every item.
-        self._pull, self._feed = self._source.pull, self._filter.feed
+        self._pull: Callable[[], Awaitable[Any]] = self._source.pull
+        self._feed: Callable[[str], Sequence[Event]] = self._filter.feed
+        if self._attempts is not None:
+            self._pull, self._feed = self._begin, self._judge
+        self._text = text
         self._items = ItemReader(text)
         self._on_summary = on_summary
         self._surface = surface
@@ -124,7 +157,17 @@ class CitationStream:
         return self._filter.passages
 
     def text(self) -> VisibleText:
-        """Return the visible answer alone, as an async iterator of `str`."""
+        """Return the visible answer alone, as an async iterator of `str`.
+
+        Raises:
+            PolicyError: The policy may take text back, and text alone cannot say so.
+        """
+        policy = None if self._attempts is None else self._attempts.policy
+        if policy is not None and policy.retracts:
+            raise PolicyError(
+                f'expected a policy that takes nothing back, got emit="{policy.emit}" '
+                'with "refuse" or "retry": use emit="answer", or read the events'
+            )
         return VisibleText(self)
 
     def __aiter__(self) -> Self:
@@ -192,8 +235,9 @@ class CitationStream:
                 try:
                     item = await self._pull()
                 except StopAsyncIteration:
-                    self._complete()
-                    break
+                    if await self._complete():
+                        break
+                    continue
                 if type(item) is not str or not self._items.plain:
                     item = self._items.read(item)
                 if events := self._feed(item):
@@ -218,10 +262,67 @@ class CitationStream:
             self.summary = self._filter.discard("cancelled", why)
         await self._settle(self.summary)
 
-    def _complete(self) -> None:
+    async def _complete(self) -> bool:
+        """Take the end of the source; return whether there is anything to give out."""
         if rest := self._items.finish():
-            self._ready.extend(self._filter.feed(rest))
+            self._ready.extend(self._feed(rest))
+        if self._attempts is not None and not await self._end(self._attempts):
+            return bool(self._ready)
         self._finish("complete")
+        return True
+
+    # Under a policy. Nothing of this is on the way of a stream without one: what
+    # is called for every item is chosen once.
+
+    async def _begin(self) -> Any:
+        """Pull the first item of an attempt, if there is to be one."""
+        attempts = self._attempts
+        assert attempts is not None
+        attempts.gate.began = time.monotonic()
+        if attempts.gate.decision is not None:
+            return await self._after_decision()
+        self._pull = self._source.pull
+        return await self._pull()
+
+    def _judge(self, item: str) -> Sequence[Event]:
+        """Feed the gate, and turn away from the source when it has decided."""
+        attempts = self._attempts
+        assert attempts is not None
+        events = attempts.feed(item)
+        if attempts.gate.decision is not None:
+            self._pull = self._after_decision
+        return events
+
+    async def _after_decision(self) -> Any:
+        """Close the source of a failed attempt, and pull the next one's first item, if any."""
+        attempts = self._attempts
+        assert attempts is not None
+        self._pull = _exhausted
+        source, self._source = self._source, open_source(())
+        self._items = ItemReader(self._text)
+        await close_in_time(source.aclose, "a source")
+        await attempts.stop_judge()
+        again = await attempts.retry()
+        if again is None:
+            raise StopAsyncIteration
+        self._filter = attempts.gate
+        self._source = open_source(again)
+        return await self._begin()
+
+    async def _end(self, attempts: Attempts) -> bool:
+        """Judge an answer that is whole; return whether it is over.
+
+        What has passed comes out while a judge is still at work.
+        """
+        if self._pull != self._after_decision:
+            self._pull = _exhausted
+            self._ready.extend(await attempts.end(wait=not self._ready))
+            if attempts.judging:
+                return False
+        if attempts.gate.decision is None or attempts.gate.decision.action == "refuse":
+            return True
+        self._pull = self._after_decision
+        return False
 
     def _fail(self, error: Exception) -> None:
         if self.summary is not None:
@@ -272,6 +373,8 @@ class CitationStream:
         self._settled = True
         try:
             await close_in_time(self._source.aclose, "a source")
+            if self._attempts is not None:
+                await self._attempts.stop_judge()
         finally:
             log_answer(summary, self._surface)
             await self._tell(summary)
@@ -285,6 +388,10 @@ class CitationStream:
                 await in_time(told)
         except Exception:
             _log.exception("on_summary failed")
+
+
+async def _exhausted() -> Any:
+    raise StopAsyncIteration
 
 
 class VisibleText:

@@ -63,9 +63,14 @@ ARROWS: dict[str, set[str]] = {
     "record": {"events"},
     "items": {"exceptions"},
     "sources": {"exceptions"},
-    "policy": {"filter"},
-    "stream": {"filter", "record", "items", "sources", "closing"},
-    "wire": {"filter"},
+    # The gates.
+    "policy": {"events", "exceptions", "passages"},
+    "withheld": {"events"},
+    "gate": {"filter", "policy", "withheld"},
+    "judge": {"gate"},
+    "attempts": {"gate", "judge", "closing"},
+    "stream": {"attempts", "filter", "record", "items", "sources", "closing"},
+    "wire": {"filter", "gate"},
     "sse": {"stream", "policy", "record"},
     "middleware": {"wire", "policy", "record", "closing"},
     "respond": {"stream", "policy"},
@@ -82,6 +87,7 @@ ARROWS: dict[str, set[str]] = {
 # A room that is not named here imports nothing of the kind.
 THIRD_PARTY: dict[str, set[str]] = {
     "closing": {"anyio"},
+    "judge": {"anyio", "trio"},
     "sources": {"anyio"},
     "stream": {"anyio"},
     "testing": {"trio"},

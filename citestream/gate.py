@@ -1,0 +1,696 @@
+"""Judges an answer by a policy while it streams, and lets out what has passed.
+
+It does not know where the chunks come from, and asks no judge itself: it says
+what there is to ask, and is told.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from citestream.events import Attempt, Caution, Citation, Claim, Retract, Sentence, Summary, Text
+from citestream.exceptions import FinishedError, PolicyError
+from citestream.filter import CitationFilter
+from citestream.passages import NO_ANSWER
+from citestream.policy import CHECKS, AnswerPolicy
+from citestream.refusal import RefusalFinder
+from citestream.sentences import Coverage
+from citestream.withheld import Withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from citestream.events import Check, Ended, Event, Label, Outcome, Verdict
+    from citestream.passages import Passage, Passages
+    from citestream.policy import Action
+
+__all__ = ["MOST_DRAFT", "MOST_NOTED", "MOST_WITHHELD", "Ask", "Decision", "Gate"]
+
+MOST_WITHHELD = 1_000_000
+"""Characters of an answer that wait for its end, at most; a longer one is `too_long`.
+
+A model's longest answers have some 200,000.
+"""
+
+MOST_NOTED = 100
+"""Warnings and claims that the summary keeps; a hostile answer can cause any number."""
+
+MOST_DRAFT = 16_384
+"""Characters of a refused draft that are logged."""
+
+# Labels that a correction names, and characters of each: it goes into a prompt.
+_MOST_NAMED = 8
+_MOST_LABEL = 40
+
+# Inline code cites nothing and refuses nothing.
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+
+_log = logging.getLogger("citestream")
+# By itself, so that those who may not keep what models write can turn it off.
+_drafts = logging.getLogger("citestream.draft")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """That an answer is not shown, or not shown on."""
+
+    reason: Check
+    """The first check that failed."""
+    action: Action
+    """`"retry"` or `"refuse"`."""
+    correction: str
+    """What was wrong, as an instruction for the model's next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A sentence and the passages it cites, for a judge."""
+
+    number: int
+    """Names it in the answer."""
+    sentence: Sentence
+    passages: tuple[Passage, ...]
+
+
+@dataclass(slots=True)
+class _Judged:
+    """A sentence that has ended, on its way to the reader."""
+
+    sentence: Sentence
+    passages: tuple[Passage, ...] = ()
+    """What it cites, for a judge."""
+    cautions: list[Caution] = field(default_factory=list)
+    omitted: bool = False
+    waits: bool = False
+    """Whether a judge has to say something of it first."""
+    claim: Claim | None = None
+    marks: int = 0
+    """How many of its markers cite a passage."""
+    out: bool = False
+
+
+class Gate:
+    """Filters an answer as `CitationFilter` does, and lets out what its policy lets pass.
+
+    It is fed and finished like a filter. When the answer fails, `decision`
+    says so: what is fed from then on is dropped, and after a refusal the
+    fixed text has come out. A failure that asks for a retry is left to whoever
+    drives it.
+
+    Args:
+        passages: What was in the prompt, as for `CitationFilter`.
+        policy: What is checked.
+        before: What earlier attempts cost.
+        judged: Whether a judge is asked: then `asks` fills, and `hear` tells.
+        sentences: As for `CitationFilter`: whether `Sentence` events come out.
+        options: All else that `CitationFilter` takes.
+
+    Raises:
+        PolicyError: The policy and the options contradict each other.
+    """
+
+    def __init__(
+        self,
+        passages: Any,
+        policy: AnswerPolicy,
+        *,
+        before: tuple[Attempt, ...] = (),
+        judged: bool = False,
+        sentences: Any = False,
+        **options: Any,
+    ) -> None:
+        _check_options(policy, options, judged=judged)
+        self._filter = CitationFilter(passages, sentences=sentences or True, **options)
+        self.policy = policy
+        """What is checked."""
+        self.decision: Decision | None = None
+        """That the answer failed; `None` as long as it has not."""
+        self.asks: list[Ask] = []
+        """What there is to ask the judge. Whoever asks it clears the list."""
+        self._ended: float | None = None
+        self.began = time.monotonic()
+        """When the attempt began, on the clock of `time.monotonic`."""
+        self._before = before
+        self._judged = judged
+        self._tells = bool(sentences)
+        self._actions: dict[Check, Action] = dict(policy.checks)
+        self._at_once = policy.emit == "token"
+        self._whole = policy.emit == "answer"
+        self._withheld = Withheld(omits=policy.omits)
+        self._out: list[Event] = []
+        self._released = False  # has all that waited for the end of the answer come out?
+        # Sentences that have ended and are not out, and those a judge has.
+        self._queue: deque[_Judged] = deque()
+        self._asked: dict[int, _Judged] = {}
+        self._number = 0
+        # Markers that no sentence has claimed yet.
+        self._marks: deque[Citation] = deque()
+        refusal = options.get("refusal", NO_ANSWER)
+        self._finder = None if refusal is None else RefusalFinder(refusal)
+        # The score of what is shown.
+        self._coverage = Coverage()
+        self._passed = 0  # sentences that are not left out
+        self._uncited = 0  # those of them without a citation
+        self._citing = 0  # markers that cite a passage and are not left out
+        self._cited: dict[Label, None] = {}
+        self._cited_passages: dict[int, Passage] = {}
+        self._invalid: dict[Label, None] = {}
+        self._kept = 0
+        self._omitted = 0
+        self._why_omitted: Check | None = None
+        self._seen = False  # has anything left?
+        self._warnings: list[Caution] = []
+        self._claims: list[Claim] = []
+        self._truncated = False
+        # What the whole answer failed, told when it is out.
+        self._late: list[Check] = []
+        self._score: Summary | None = None
+        self._finished = False
+        # What the model wrote, for the log and for what it cost.
+        self._draft: list[str] = []
+        self._logged = 0
+        self._characters = 0
+        self._judge_passages()
+
+    @property
+    def passages(self) -> Passages:
+        """What was in the prompt."""
+        return self._filter.passages
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer has ended."""
+        return self._finished
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is, from one."""
+        return len(self._before) + 1
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a sentence waits for a judge."""
+        return bool(self._asked)
+
+    def feed(self, chunk: str) -> list[Event]:
+        """Judge the next chunk and return what may be shown now.
+
+        Raises:
+            FinishedError: The answer has ended.
+            SourceError: The chunk is not a `str`.
+        """
+        self._check_open()
+        if self.decision is None:
+            events = self._filter.feed(chunk)
+            self._note(chunk)
+            self._take(events)
+        return self.take()
+
+    def hear(self, number: int, verdict: Verdict) -> None:
+        """Take what a judge says of an ask; `take` gives what may be shown then."""
+        judged = self._asked.pop(number, None)
+        if judged is None:
+            return
+        judged.waits = False
+        claim = judged.claim = Claim(judged.sentence.content, verdict)
+        if verdict == "contradicted":
+            self._fail("unsupported", judged)
+        if self.decision is None:
+            if judged.omitted:
+                self._leave_out(judged)
+            if judged.out:
+                self._tell_claim(claim)
+            self._advance()
+
+    def take(self) -> list[Event]:
+        """Return what may be shown now and has not been returned."""
+        if not self._out or (self._whole and not self._released):
+            return []
+        events, self._out = self._out, []
+        self._seen = True
+        return events
+
+    def end(self) -> None:
+        """Say that the answer is whole: its last sentence is judged, and then the whole of it."""
+        if self.decision is not None or self._score is not None:
+            return
+        *events, score = self._filter.finish()
+        assert isinstance(score, Summary)
+        self._score = score
+        self._take(events, last=True)
+
+    def finish(self, ended: Ended = "complete", reason: str | None = None) -> list[Event]:
+        """Say that no more comes; return what was kept back and has passed, the summary last.
+
+        Of an answer that broke off, only what has passed before is shown.
+
+        Raises:
+            FinishedError: It was already called.
+        """
+        if ended != "complete":
+            if self._at_once and self.decision is None and self._score is None:
+                *events, score = self._filter.finish(ended, reason)
+                assert isinstance(score, Summary)
+                self._score = score
+                # A sentence that broke off fails nothing.
+                self._show(e for e in events if isinstance(e, Text | Citation))
+            summary = self.discard(ended, reason)
+            return [*self.take(), summary]
+        self._check_open()
+        self.conclude()
+        self._finished = True
+        if self.decision is not None:
+            return [*self.take(), self._refused(ended, reason)]
+        return [*self.take(), self._shown(ended, reason)]
+
+    def discard(self, ended: Ended = "cancelled", reason: str | None = None) -> Summary:
+        """Drop what is kept back and return the summary.
+
+        Raises:
+            FinishedError: The answer has ended already.
+        """
+        self._check_open()
+        self._finished = True
+        if self.decision is not None:
+            return self._refused(ended, reason)
+        if self._score is None:
+            self._score = self._filter.discard(ended, reason)
+        if not self._at_once:
+            # What is known of text that nobody has seen is for nobody.
+            self._score = replace(
+                self._score, invalid=tuple(self._invalid), removed=0, near=(), repaired=()
+            )
+            self._withheld.clear()
+        if self._whole:
+            self._forget()
+            self._score.invalid = ()
+        return self._shown(ended, reason)
+
+    def cost(self, outcome: Outcome, reason: Check | None = None) -> tuple[Attempt, ...]:
+        """Return what this attempt and those before it cost."""
+        ended = time.monotonic() if self._ended is None else self._ended
+        return (*self._before, Attempt(self._characters, ended - self.began, outcome, reason))
+
+    # What comes from the filter
+
+    def _take(self, events: Iterable[Event], *, last: bool = False) -> None:
+        sentences: list[Sentence] = []
+        for event in events:
+            if isinstance(event, Sentence):
+                sentences.append(event)
+            elif isinstance(event, Text | Citation):
+                if isinstance(event, Citation):
+                    self._marks.append(event)
+                if self._at_once:
+                    self._show((event,))
+                else:
+                    self._withheld.add(event)
+        final = sentences.pop() if last and sentences else None
+        for sentence in sentences:
+            judged, failures = self._failures(sentence)
+            self._judge(judged, failures)
+            if self.decision is not None:
+                return
+        if last:
+            self._judge_last(final)
+        if self.decision is None and not self._at_once:
+            self._advance()
+            if self._whole and self._waits() > MOST_WITHHELD:
+                self._decide("too_long", "refuse")
+
+    def _waits(self) -> int:
+        return len(self._withheld) + self._withheld.shown
+
+    def _note(self, chunk: str) -> None:
+        self._characters += len(chunk)
+        if self._logged < MOST_DRAFT:
+            kept = chunk[: MOST_DRAFT - self._logged]
+            self._logged += len(kept)
+            self._draft.append(kept)
+
+    # Judging
+
+    def _judge_passages(self) -> None:
+        """Judge what is known before there is an answer."""
+        passages = self._filter.passages
+        if not passages:
+            self._fail("no_passages")
+        if self.decision is None and self.policy.floor is not None:
+            scores = [passage.score for passage in passages if passage.score is not None]
+            if max(scores, default=float("-inf")) < self.policy.floor:
+                self._fail("below_floor")
+
+    def _failures(self, sentence: Sentence) -> tuple[_Judged, list[Check]]:
+        """Return what a sentence fails, in the order of the checks."""
+        if any(_is_invented(mark) for mark in self._marks_before(sentence.start)):
+            # It stood in a heading, or before a colon.
+            self._fail("invented_citation")
+        marks = self._marks_before(sentence.end + 1)
+        judged = _Judged(sentence, marks=sum(bool(mark.cited) for mark in marks))
+        if self._judged and sentence.covered:
+            judged.passages = tuple(passage for mark in marks for passage in mark.passages)
+        failures: list[Check] = []
+        if self._refuses(sentence):
+            failures.append("model_refused")
+        if any(_is_invented(mark) for mark in marks):
+            failures.append("invented_citation")
+        if not sentence.covered:
+            failures.append("uncited_sentence")
+        most = self.policy.max_sentences
+        if most is not None and self._passed >= most:
+            failures.append("too_long")
+        return judged, failures
+
+    def _refuses(self, sentence: Sentence) -> bool:
+        if self._finder is None or self._finder.found:
+            # It is said once, and was judged then.
+            return False
+        self._finder.feed(_CODE.sub(" ", sentence.content))
+        return self._finder.found
+
+    def _marks_before(self, end: float) -> list[Citation]:
+        """Take the markers that begin before a place."""
+        marks: list[Citation] = []
+        while self._marks and self._marks[0].start < end:
+            mark = self._marks.popleft()
+            marks.append(mark)
+            self._citing += bool(mark.cited)
+            for label in mark.invalid:
+                if len(self._invalid) < MOST_NOTED:
+                    self._invalid[label] = None
+        return marks
+
+    def _judge(self, judged: _Judged, failures: Iterable[Check]) -> None:
+        """Do what the policy says of a sentence that has ended, and of the whole with the last."""
+        self._passed += 1
+        self._uncited += not judged.sentence.covered
+        for check in failures:
+            self._fail(check, judged)
+        if self.decision is not None:
+            return
+        self._queue.append(judged)
+        if judged.omitted:
+            self._leave_out(judged)
+        elif judged.passages:
+            judged.waits = self._actions.get("unsupported", "warn") != "warn"
+            self._asked[self._number] = judged
+            self.asks.append(Ask(self._number, judged.sentence, judged.passages))
+            self._number += 1
+        if self._at_once:
+            self._advance()
+
+    def _leave_out(self, judged: _Judged) -> None:
+        self._passed -= 1
+        self._uncited -= not judged.sentence.covered
+        self._citing -= judged.marks
+
+    def _judge_last(self, sentence: Sentence | None) -> None:
+        """Judge the last sentence, and with it the whole answer."""
+        if sentence is None:
+            failures = self._failures_of_whole(None, [])
+            for check in failures:
+                if self.decision is None:
+                    self._fail(check)
+            return
+        judged, of_last = self._failures(sentence)
+        failures = self._failures_of_whole(judged, of_last)
+        self._judge(judged, sorted({*of_last, *failures}, key=CHECKS.index))
+
+    def _failures_of_whole(self, last: _Judged | None, of_last: list[Check]) -> list[Check]:
+        """Return what the whole answer fails; of its last sentence alone it is not yet known."""
+        assert self._score is not None
+        failures: list[Check] = []
+        if self._score.refused_by is not None and not (self._finder and self._finder.found):
+            # It was said over several sentences, or where there are none.
+            failures.append("model_refused")
+        if any(_is_invented(mark) for mark in self._marks_before(math.inf)):
+            # It stood in a heading at the end.
+            self._fail("invented_citation")
+        citing, sentences, uncited = self._citing, self._passed, self._uncited
+        if last is not None:
+            if any(self._actions.get(check) == "omit" for check in of_last):
+                citing -= last.marks
+            else:
+                sentences += 1
+                uncited += not last.sentence.covered
+        if not citing:
+            failures.append("no_citation")
+        most = self.policy.max_uncited_share
+        if most is not None and uncited > most * sentences:
+            failures.append("uncited_share")
+        return failures
+
+    def _fail(self, check: Check, judged: _Judged | None = None) -> None:
+        """Do what the policy says of a check that failed."""
+        action = self._actions.get(check)
+        if action is None or self.decision is not None:
+            return
+        if check in _OF_WHOLE:
+            if action == "warn":
+                self._late.append(check)
+            else:
+                self._decide(check, action)
+        elif judged is not None and judged.omitted:
+            pass  # what is not shown fails nothing more
+        elif action == "warn":
+            caution = Caution(check, "" if judged is None else judged.sentence.content)
+            if judged is None or judged.out:
+                self._warn(caution)
+            else:
+                judged.cautions.append(caution)
+        elif action != "omit":
+            self._decide(check, action)
+        elif judged is not None:
+            judged.omitted = True
+            judged.cautions.clear()
+            self._why_omitted = self._why_omitted or check
+
+    def conclude(self) -> None:
+        """Let the rest out, or refuse when nothing was left; a judge has had its time."""
+        self.end()
+        for number in list(self._asked):
+            self.hear(number, "unknown")
+        if self.decision is not None or self._released:
+            return
+        self._advance()
+        if self._why_omitted is not None:
+            if not self._passed and (self._whole or not self._withheld.shown):
+                self._decide(self._why_omitted, "refuse")
+            elif not self._citing and "no_citation" not in self._late:
+                # A judge has left out what cited something.
+                self._fail("no_citation")
+        if self.decision is None:
+            for check in self._late:
+                self._warn(Caution(check, ""))
+            self._released = True
+
+    # What comes out
+
+    def _advance(self) -> None:
+        """Let out the sentences that have passed, and what stands between them."""
+        queue = self._queue
+        while queue and not queue[0].waits:
+            judged = queue.popleft()
+            sentence = judged.sentence
+            if judged.omitted:
+                self._omitted += 1
+                self._show(self._withheld.omit(sentence.start, sentence.end))
+                continue
+            if not self._at_once:
+                moved = self._withheld.show(sentence.start, sentence.end)
+                self._show(moved)
+                end = self._withheld.shown
+                if end != sentence.end:
+                    start = end - (sentence.end - sentence.start)
+                    sentence = replace(sentence, start=start, end=end)
+            judged.out = True
+            self._coverage.count(sentence)
+            if self._tells:
+                self._out.append(sentence)
+            for caution in judged.cautions:
+                self._warn(caution)
+            if judged.claim is not None:
+                self._tell_claim(judged.claim)
+        if not queue and not self._at_once:
+            if self._score is None:
+                self._show(self._withheld.flow(self._filter.settled))
+            else:
+                self._show(self._withheld.rest())
+
+    def _show(self, events: Iterable[Text | Citation]) -> None:
+        for event in events:
+            self._out.append(event)
+            if isinstance(event, Citation) and event.cited:
+                self._kept += 1
+                for label in event.cited:
+                    self._cited[label] = None
+                for passage in event.passages:
+                    self._cited_passages[id(passage)] = passage
+
+    def _warn(self, caution: Caution) -> None:
+        self._out.append(caution)
+        if len(self._warnings) < MOST_NOTED:
+            self._warnings.append(caution)
+        else:
+            self._truncated = True
+
+    def _tell_claim(self, claim: Claim) -> None:
+        self._out.append(claim)
+        if len(self._claims) < MOST_NOTED:
+            self._claims.append(claim)
+        else:
+            self._truncated = True
+
+    # What ends it
+
+    def _decide(self, check: Check, action: Action) -> None:
+        self._ended = time.monotonic()
+        self.decision = Decision(check, action, self._correction(check))
+        outcome = "retried" if action == "retry" else "refused"
+        _log.info("attempt %d %s reason=%s", self.attempt, outcome, check)
+        _drafts.info("attempt %d reason=%s draft=%r", self.attempt, check, "".join(self._draft))
+        if not self._filter.finished:
+            self._filter.discard()
+        self._forget()
+        if self._seen:
+            self._out.append(Retract("retry" if action == "retry" else "refusal", self.attempt))
+        if action == "refuse":
+            self._out.append(Text(self.policy.refusal))
+            self._released = True
+
+    def _correction(self, check: Check) -> str:
+        """Say what was wrong, to the model that did it and in none of its words but labels."""
+        if check == "invented_citation":
+            named = ", ".join([_named(label) for label in list(self._invalid)[-_MOST_NAMED:]])
+            what = f"named {named}" if named else "named a source"
+            return (
+                f"Your last answer {what}, which is none of the passages. "
+                "Use only the markers that were given to you."
+            )
+        number = self._passed
+        sentences = {
+            "model_refused": "Your last answer said that there is no answer. "
+            "Read the passages again and say what they hold on the question.",
+            "no_citation": "Your last answer had no marker at all.",
+            "uncited_sentence": f"Sentence {number} of your last answer had no marker.",
+            "uncited_share": "Too many sentences of your last answer had no marker.",
+            "too_long": "Your last answer was too long.",
+            "unsupported": "Your last answer contradicted a passage that it cited. "
+            "Say only what the passages say.",
+        }
+        correction = sentences[check]
+        if check in ("no_citation", "uncited_sentence", "uncited_share"):
+            correction += " End every sentence with the marker of the passage that supports it."
+        if check == "too_long" and self.policy.max_sentences is not None:
+            correction += f" Use at most {self.policy.max_sentences} sentences."
+        return correction
+
+    def _forget(self) -> None:
+        """Drop all that is not out, and the score of what was."""
+        self._out.clear()
+        self._withheld.clear()
+        self._queue.clear()
+        self._asked.clear()
+        self.asks.clear()
+        self._marks.clear()
+        self._draft.clear()
+        self._warnings.clear()
+        self._claims.clear()
+        self._cited.clear()
+        self._cited_passages.clear()
+        self._invalid.clear()
+        self._coverage = Coverage()
+        self._kept = self._omitted = 0
+        self._truncated = False
+
+    def _shown(self, ended: Ended, reason: str | None) -> Summary:
+        """Return the score of what was shown."""
+        score = self._score
+        assert score is not None
+        known = self._filter.passages.by_label
+        cited = tuple(self._cited)
+        refused = score.refused_by is not None
+        coverage = self._coverage
+        return replace(
+            score,
+            cited=cited,
+            unused=tuple(label for label in known if label not in self._cited),
+            grounded=bool(cited) and not refused,
+            passages=() if refused else tuple(self._cited_passages.values()),
+            kept=self._kept,
+            truncated=score.truncated or self._truncated or coverage.truncated,
+            sentences=coverage.sentences,
+            uncited=coverage.uncited,
+            ended=ended,
+            reason=reason,
+            prior=tuple(label for label in cited if label not in known),
+            cited_in=tuple(coverage.places.items()),
+            warnings=tuple(self._warnings),
+            omitted=self._omitted,
+            attempts=self.cost("shown" if ended == "complete" else ended),
+            claims=tuple(self._claims),
+        )
+
+    def _refused(self, ended: Ended, reason: str | None) -> Summary:
+        """Return the score of a refusal: nothing of the draft is in it."""
+        assert self.decision is not None
+        refused = self.decision.action == "refuse"
+        outcome: Outcome = "refused" if refused else "retried"
+        return Summary(
+            cited=(),
+            invalid=(),
+            unused=(),
+            grounded=False,
+            refused_by="policy" if refused else None,
+            passages=(),
+            kept=0,
+            removed=0,
+            truncated=False,
+            sentences=0,
+            uncited=(),
+            ended=ended,
+            reason=self.decision.reason if refused else reason,
+            attempts=self.cost(outcome, self.decision.reason),
+        )
+
+    def _check_open(self) -> None:
+        if self._finished:
+            raise FinishedError(
+                "expected an open gate, got one that has finished: make one gate per answer"
+            )
+
+
+_OF_WHOLE = frozenset(("no_citation", "uncited_share"))
+
+
+def _is_invented(mark: Citation) -> bool:
+    # One that is too long to convert lists no label at all.
+    return bool(mark.invalid) or not mark.cited
+
+
+def _named(label: Label) -> str:
+    # A model made it up, and it goes into a prompt.
+    written = label if isinstance(label, int) else repr(label[:_MOST_LABEL])
+    return f"[{written}]"
+
+
+def _check_options(policy: AnswerPolicy, options: dict[str, Any], *, judged: bool) -> None:
+    if not isinstance(policy, AnswerPolicy):
+        raise PolicyError(f"expected an AnswerPolicy, got {type(policy).__name__}")
+    if policy.omits and options.get("renumber"):
+        raise PolicyError(
+            "expected renumber=False beside a policy that omits sentences, got True: "
+            "the numbers of what is left out would be missing"
+        )
+    if policy.model_refused is not None and options.get("refusal", NO_ANSWER) is None:
+        raise PolicyError(
+            "expected a refusal sentence to look for beside model_refused=, got refusal=None"
+        )
+    if policy.unsupported is not None and not judged:
+        raise PolicyError("expected verify= beside unsupported=, got no judge")
