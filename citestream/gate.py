@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from citestream.corrections import correction
 from citestream.events import Attempt, Caution, Citation, Claim, Retract, Sentence, Summary, Text
 from citestream.exceptions import FinishedError, PolicyError
 from citestream.filter import CitationFilter
@@ -43,10 +44,6 @@ MOST_NOTED = 100
 
 MOST_DRAFT = 16_384
 """Characters of a refused draft that are logged."""
-
-# Labels that a correction names, and characters of each: it goes into a prompt.
-_MOST_NAMED = 8
-_MOST_LABEL = 40
 
 # Inline code cites nothing and refuses nothing.
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
@@ -142,7 +139,7 @@ class Gate:
         self._actions: dict[Check, Action] = dict(policy.checks)
         self._at_once = policy.emit == "token"
         self._whole = policy.emit == "answer"
-        self._withheld = Withheld(omits=policy.omits)
+        self._withheld = Withheld()
         self._out: list[Event] = []
         self._released = False  # has all that waited for the end of the answer come out?
         # Sentences that have ended and are not out, and those a judge has.
@@ -551,7 +548,13 @@ class Gate:
 
     def _decide(self, check: Check, action: Action) -> None:
         self._ended = time.monotonic()
-        self.decision = Decision(check, action, self._correction(check))
+        wrong = correction(
+            check,
+            labels=tuple(self._invalid),
+            number=self._passed,
+            max_sentences=self.policy.max_sentences,
+        )
+        self.decision = Decision(check, action, wrong)
         outcome = "retried" if action == "retry" else "refused"
         _log.info("attempt %d %s reason=%s", self.attempt, outcome, check)
         _drafts.info("attempt %d reason=%s draft=%r", self.attempt, check, "".join(self._draft))
@@ -563,33 +566,6 @@ class Gate:
         if action == "refuse":
             self._out.append(Text(self.policy.refusal))
             self._released = True
-
-    def _correction(self, check: Check) -> str:
-        """Say what was wrong, to the model that did it and in none of its words but labels."""
-        if check == "invented_citation":
-            named = ", ".join([_named(label) for label in list(self._invalid)[-_MOST_NAMED:]])
-            what = f"named {named}" if named else "named a source"
-            return (
-                f"Your last answer {what}, which is none of the passages. "
-                "Use only the markers that were given to you."
-            )
-        number = self._passed
-        sentences = {
-            "model_refused": "Your last answer said that there is no answer. "
-            "Read the passages again and say what they hold on the question.",
-            "no_citation": "Your last answer had no marker at all.",
-            "uncited_sentence": f"Sentence {number} of your last answer had no marker.",
-            "uncited_share": "Too many sentences of your last answer had no marker.",
-            "too_long": "Your last answer was too long.",
-            "unsupported": "Your last answer contradicted a passage that it cited. "
-            "Say only what the passages say.",
-        }
-        correction = sentences[check]
-        if check in ("no_citation", "uncited_sentence", "uncited_share"):
-            correction += " End every sentence with the marker of the passage that supports it."
-        if check == "too_long" and self.policy.max_sentences is not None:
-            correction += f" Use at most {self.policy.max_sentences} sentences."
-        return correction
 
     def _forget(self) -> None:
         """Drop all that is not out, and the score of what was."""
@@ -672,12 +648,6 @@ _OF_WHOLE = frozenset(("no_citation", "uncited_share"))
 def _is_invented(mark: Citation) -> bool:
     # One that is too long to convert lists no label at all.
     return bool(mark.invalid) or not mark.cited
-
-
-def _named(label: Label) -> str:
-    # A model made it up, and it goes into a prompt.
-    written = label if isinstance(label, int) else repr(label[:_MOST_LABEL])
-    return f"[{written}]"
 
 
 def _check_options(policy: AnswerPolicy, options: dict[str, Any], *, judged: bool) -> None:

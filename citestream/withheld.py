@@ -36,16 +36,9 @@ class Withheld:
     where the next one goes on in the same line, the white space behind it.
     """
 
-    __slots__ = ("_at", "_at_top", "_end", "_events", "_omits", "_owed", "_shown")
+    __slots__ = ("_at", "_at_top", "_end", "_events", "_owed", "_shown")
 
-    def __init__(self, *, omits: bool) -> None:
-        """Begin with nothing.
-
-        Args:
-            omits: Whether sentences may be left out: then the lead of a
-                sentence waits for it.
-        """
-        self._omits = omits
+    def __init__(self) -> None:
         self._events: deque[Text | Citation] = deque()
         self._at = 0  # where the first of them begins
         self._end = 0  # where the last of them ends
@@ -68,23 +61,21 @@ class Withheld:
         self._end += len(event.text)
 
     def flow(self, end: int) -> list[Text | Citation]:
-        """Let out what stands before `end` and belongs to no sentence."""
+        """Let out what stands before `end` and belongs to no sentence, nor leads to one."""
         if end <= self._at:
             return []
-        events = self._taken(end)
-        if self._omits:
-            events = self._separated(events)
-            lead = self._without_lead(events)
-            if self._owed is not None:
-                self._owed = lead
-            elif lead:
-                self._events.appendleft(Text(lead))
-                self._at -= len(lead)
+        events = self._separated(self._taken(end))
+        lead = self._without_lead(events)
+        if self._owed is not None:
+            self._owed = lead
+        elif lead:
+            self._events.appendleft(Text(lead))
+            self._at -= len(lead)
         return self._out(events)
 
     def show(self, start: int, end: int) -> list[Text | Citation]:
         """Let out the sentence that stands there, and what is before it."""
-        before = self._separated(self._taken(start)) if self._omits else []
+        before = self._separated(self._taken(start))
         self._owed = None
         return self._out([*before, *self._taken(end, marks=True)])
 
@@ -99,13 +90,11 @@ class Withheld:
 
     def rest(self) -> list[Text | Citation]:
         """Let out all that is left, at the end."""
-        events = self._taken(self._end, marks=True)
-        if self._omits:
-            events = self._separated(events)
-            if self._owed:
-                # Nothing follows that would need it.
-                events = events[1:]
-            self._owed = None
+        events = self._separated(self._taken(self._end, marks=True))
+        if self._owed:
+            # Nothing follows that would need it.
+            events = events[1:]
+        self._owed = None
         return self._out(events)
 
     def clear(self) -> None:

@@ -66,7 +66,8 @@ ARROWS: dict[str, set[str]] = {
     # The gates.
     "policy": {"events", "exceptions", "passages"},
     "withheld": {"events"},
-    "gate": {"filter", "policy", "withheld"},
+    "corrections": {"events"},
+    "gate": {"corrections", "filter", "policy", "withheld"},
     "judge": {"gate"},
     "attempts": {"gate", "judge", "closing"},
     "stream": {"attempts", "filter", "record", "items", "sources", "closing"},
