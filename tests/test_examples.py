@@ -1,7 +1,8 @@
-"""The examples, each run as its first lines say: by a server."""
+"""The examples, each run as its first lines say: by a server, or as a program."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+import examples.answers
 import examples.ask
 import examples.chat
 from citestream import NO_ANSWER
@@ -74,3 +76,38 @@ def test_chat_is_checked_by_adding_the_middleware() -> None:
     assert frames[-1]["citestream"] == whole["citestream"]
     assert stream.endswith(b"data: [DONE]\n\n")
     assert json.loads(untouched)["choices"][0]["message"]["content"].endswith("count [7].")
+
+
+VERDICTS = """\
+A: cited 1 | invalid none | unused 2,3 | ok
+B: cited 2,4 | invalid 4 | unused 1,3 | FAIL
+C: cited none | invalid none | unused 1,2,3 | FAIL
+D: cited 2,3 | invalid none | unused 1 | ok
+E: cited 1 | invalid none | unused 2,3 | ok
+F: cited none | invalid none | unused 1,2,3 | FAIL
+G: cited 1 | invalid none | unused 2,3 | ok
+
+E again, where the canonical spelling alone is accepted:
+E: cited 1 | invalid 1 | unused 1,2,3 | FAIL
+
+B: Cancel in the app [2]. The fee is refunded [4].
+  fall back to the refusal
+    the reader gets:   I don't know based on the provided documents.
+  drop the bad marker and flag
+    the reader gets:   Cancel in the app [2]. The fee is refunded.
+    with a warning:    invented_citation
+  retry once, then refuse
+    the model is told: Your last answer named [4], which is none of the passages. \
+Use only the markers that were given to you.
+    the reader gets:   Cancel in the app, up to one hour before the start [2].
+
+Valid, and is it so?
+  supported: A day ticket costs 9 euros [1].
+  contradicted: You can cancel a booked ride thirty minutes before it starts [2].
+  unknown: Roses are red [2].
+"""
+
+
+def test_answers_get_the_verdicts_of_the_article(capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(examples.answers.main())
+    assert capsys.readouterr().out == VERDICTS
