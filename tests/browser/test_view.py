@@ -19,7 +19,7 @@ from starlette.routing import Route
 from citestream import check_citations
 from citestream.sse import CitationResponse
 from tests.browser.conftest import Opener
-from tests.browser.watching import ROOT, Watched, assert_read_well
+from tests.browser.watching import ROOT, Expected, Watched, assert_read_well, expected
 from tests.servers import serving, until
 
 HERE = Path(__file__).parent
@@ -137,11 +137,11 @@ def test_answer_is_shown_to_the_letter_and_no_moment_shows_what_is_invented(
     watched = start(site, opened, respond)
     finish(watched)
     (texts,) = watched.attempts()
-    whole = check_citations(ANSWER, 2).answer
+    whole = expected(ANSWER, 2)
     assert_read_well(texts, whole, ["[7]", ", 9", "[9] "])
     # One character at a time came, and one at a time was shown.
-    assert len(texts) > len(whole) / 2
-    assert watched.page.evaluate("view.text") == whole
+    assert len(texts) > len(whole.text) / 2
+    assert watched.page.evaluate("view.text") == whole.text
     chips = watched.page.locator("#answer button").all()
     assert [(chip.text_content(), chip.get_attribute("aria-label")) for chip in chips] == [
         ("1", "Source 1: Refunds"),
@@ -327,8 +327,8 @@ def test_retracted_text_goes_with_its_passages(site: Site, opened: Opener) -> No
     assert page.evaluate("[...view.passages.keys()]") == ["2"]
     assert page.evaluate("[view.chips(1), view.sentences(1), view.uncited].flat()") == []
     draft, better = watched.attempts()
-    assert_read_well(draft, "A draft [1]")
-    assert_read_well(better, "Better [2]")
+    assert_read_well(draft, Expected("A draft [1]", ((8, 11),)))
+    assert_read_well(better, Expected("Better [2]", ((7, 10),)))
 
 
 def test_what_is_said_of_a_sentence_is_written_on_it(site: Site, opened: Opener) -> None:

@@ -6,18 +6,20 @@ It knows no server and no page but for the element that holds the answer.
 from __future__ import annotations
 
 import json
-import re
 import time
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from citestream import Citation, CitationFilter, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
-__all__ = ["ANSWER", "Watched", "assert_read_well"]
+__all__ = ["ANSWER", "Expected", "Watched", "assert_read_well", "expected"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -108,7 +110,7 @@ class Watched:
         attempts: list[list[str]] = []
         text = ""
         for kept, added in self.page.evaluate("window.seenByReader"):
-            # In UTF-16, as the page counts; nothing here is cut beyond the first plane.
+            # Counted in UTF-16 by the page: no test has characters beyond the first plane.
             text = text[:kept] + added
             if not kept and (not attempts or attempts[-1]):
                 attempts.append([])
@@ -162,12 +164,27 @@ class Watched:
         )
 
 
-# What may be half a marker, and what holds none.
-_MARKER = re.compile(r"\[[^\[\]\n]*\d[^\[\]\n]*\]")
-_CODE = re.compile(r"(?s)```.*?(?:```|$)|`[^`\n]*`")
+@dataclass(frozen=True)
+class Expected:
+    """An answer as its reader has to see it in the end."""
+
+    text: str
+    markers: tuple[tuple[int, int], ...]
+    """Where each citation starts and ends."""
 
 
-def assert_read_well(texts: Sequence[str], whole: str, invented: Collection[str] = ()) -> None:
+def expected(answer: str, passages: Any, **options: Any) -> Expected:
+    """Say what a reader has to see of an answer, by the filter fed once."""
+    citations = CitationFilter(passages, **options)
+    events = [*citations.feed(answer), *citations.finish()]
+    seen = [event for event in events if isinstance(event, Text | Citation)]
+    return Expected(
+        "".join(event.text for event in seen),
+        tuple((event.start, event.end) for event in seen if isinstance(event, Citation)),
+    )
+
+
+def assert_read_well(texts: Sequence[str], whole: Expected, invented: Collection[str] = ()) -> None:
     """Assert that an answer only grew, and that no moment showed half a marker or an invented one.
 
     Args:
@@ -176,18 +193,13 @@ def assert_read_well(texts: Sequence[str], whole: str, invented: Collection[str]
         invented: Markers that must have been seen at no moment.
     """
     assert texts, "nothing was seen"
-    prose = _CODE.sub(lambda code: " " * len(code[0]), whole)
-    inside = {
-        place
-        for marker in _MARKER.finditer(prose)
-        for place in range(marker.start() + 1, marker.end())
-    }
+    inside = {place for start, end in whole.markers for place in range(start + 1, end)}
     faults = []
     for text in texts:
-        if not whole.startswith(text):
+        if not whole.text.startswith(text):
             faults.append(f"no beginning of the answer: {text[-80:]!r}")
         elif len(text) in inside:
             faults.append(f"half a marker: {text[-80:]!r}")
         faults += [f"{marker} in {text[-80:]!r}" for marker in invented if marker in text]
     assert not faults, faults[:5]
-    assert texts[-1] == whole, (texts[-1], whole)
+    assert texts[-1] == whole.text, (texts[-1], whole.text)
