@@ -25,13 +25,21 @@ from citestream.sentences import Coverage
 from citestream.withheld import Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from citestream.events import Check, Ended, Event, Label, Outcome, Verdict
     from citestream.passages import Passage, Passages
     from citestream.policy import Action
 
-__all__ = ["MOST_DRAFT", "MOST_NOTED", "MOST_WITHHELD", "Ask", "Decision", "Gate"]
+__all__ = [
+    "MOST_DRAFT",
+    "MOST_NOTED",
+    "MOST_WITHHELD",
+    "Ask",
+    "Decision",
+    "Gate",
+    "check_options",
+]
 
 MOST_WITHHELD = 1_000_000
 """Characters of an answer that wait for its end, at most; a longer one is `too_long`.
@@ -122,7 +130,7 @@ class Gate:
         sentences: Any = False,
         **options: Any,
     ) -> None:
-        _check_options(policy, options, judged=judged)
+        check_options(policy, options, judged=judged)
         self._filter = CitationFilter(passages, sentences=sentences or True, **options)
         self.policy = policy
         """What is checked."""
@@ -650,7 +658,14 @@ def _is_invented(mark: Citation) -> bool:
     return bool(mark.invalid) or not mark.cited
 
 
-def _check_options(policy: AnswerPolicy, options: dict[str, Any], *, judged: bool) -> None:
+def check_options(
+    policy: AnswerPolicy, options: Mapping[str, Any], *, judged: bool = False
+) -> None:
+    """Check that a policy and the options of a filter fit together.
+
+    Raises:
+        PolicyError: They do not.
+    """
     if not isinstance(policy, AnswerPolicy):
         raise PolicyError(f"expected an AnswerPolicy, got {type(policy).__name__}")
     if policy.omits and options.get("renumber"):

@@ -107,7 +107,8 @@ class CitationResponse(EventSourceResponse):
             held or the model is silent; 15 without it, and none at 0.
         send_timeout: Seconds a reader may take to accept an event; `None` for ever.
         shutdown_grace_period: Seconds an answer may go on when the server shuts down.
-        options: All that `CitationFilter` takes.
+        options: What else `CitationStream` takes: `policy`, `retry`, `verify`, and all that
+            `CitationFilter` does.
 
     Raises:
         SourceError: `source` is not an iterable of chunks.

@@ -867,7 +867,7 @@ async def test_messages_that_come_while_passages_are_awaited_wait() -> None:
         ({"text": "html"}, "expected text= to be 'prose' or 'json', got 'html'"),
         (
             {"policy": object()},
-            "expected policy=None, got a policy: this version has no gates",
+            "expected an AnswerPolicy, got object",
         ),
     ],
 )

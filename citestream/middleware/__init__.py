@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from citestream.exceptions import UnfilterableResponseError
+from citestream.gate import check_options
 from citestream.middleware.responder import Responder
 from citestream.middleware.settings import (
     HOLDER,
@@ -15,6 +16,7 @@ from citestream.middleware.settings import (
     Holder,
     OnSummary,
     Settings,
+    check_policy,
     make_passages,
 )
 from citestream.wire.formats import FORMATS, Format, Formats, TextKind
@@ -23,6 +25,8 @@ from citestream.wire.request import BodyPassages, PromptPassages
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from citestream.policy import AnswerPolicy
 
 __all__ = ["BodyPassages", "CitationMiddleware", "PromptPassages", "attach_passages"]
 
@@ -46,13 +50,17 @@ class CitationMiddleware:
         text: What the text is: `"prose"`, or `"json"`, a document whose strings
             alone are prose. By default it is what the request asks for with
             `response_format`.
-        policy: Must be `None`: gates are not part of this version.
+        policy: What every answer must satisfy to be shown. The middleware cannot ask again
+            and has no judge, and only our own events can take text back: in every other
+            format a policy that refuses needs `emit="answer"`. Structured output is
+            refused under a policy.
         on_summary: Called with each summary and the scope.
         surface: What the log calls this door.
         options: All that `CitationFilter` takes.
 
     Raises:
         PassageError: Constant passages cannot be used.
+        PolicyError: The policy asks for what a middleware cannot do.
         ValueError: A setting has a value it does not take.
     """
 
@@ -64,7 +72,7 @@ class CitationMiddleware:
         format: Format = "auto",  # noqa: A002 - the word of every caller
         text_field: str = "text",
         text: TextKind | None = None,
-        policy: None = None,
+        policy: AnswerPolicy | None = None,
         on_summary: OnSummary | None = None,
         surface: str = "middleware",
         **options: Unpack[FilterOptions],
@@ -72,15 +80,16 @@ class CitationMiddleware:
         if format not in FORMATS:
             raise ValueError(f"expected format= among {', '.join(FORMATS)}, got {format!r}")
         _check_kind(text)
-        if policy is not None:
-            raise ValueError("expected policy=None, got a policy: this version has no gates")
         make_passages((), options)
+        if policy is not None:
+            check_policy(policy, format, text)
+            check_options(policy, options)
         if _is_constant(passages):
             # A mistake shows now, and not with the first answer.
             passages = make_passages(passages, options)
         self.app = app
         self.settings = Settings(
-            passages, Formats(format, text_field), text, on_summary, surface, options
+            passages, Formats(format, text_field), text, on_summary, surface, options, policy
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,6 +121,7 @@ def attach_passages(
         UnfilterableResponseError: No `CitationMiddleware` is around this request,
             or its response has started: the answer would leave unchecked.
         PassageError: The passages cannot be used.
+        PolicyError: The options contradict the middleware's policy.
     """
     scope: Any = getattr(request, "scope", request)
     holder = scope.get(HOLDER)
@@ -126,6 +136,8 @@ def attach_passages(
             "attach them in the endpoint, not in the generator of its body"
         )
     _check_kind(text)
+    if holder.policy is not None:
+        check_options(holder.policy, {**holder.options, **options})
     holder.options.update(options)
     holder.passages = make_passages(passages, holder.options)
     if text is not None:

@@ -14,7 +14,7 @@ import anyio
 
 from citestream.closing import in_time
 from citestream.exceptions import PassageError, UnfilterableResponseError
-from citestream.middleware.settings import HOLDER, Holder, Settings, make_passages, new_filter
+from citestream.middleware.settings import HOLDER, Holder, Settings, filters, make_passages
 from citestream.record import log_answer
 from citestream.wire.headers import header, headers_of_filtered, is_json, media_type
 from citestream.wire.request import BodyPassages, PromptPassages, asks_for_json
@@ -239,11 +239,17 @@ class Responder:
             await self._send(message)
             return
         options = self._holder.options
+        kind = self._kind()
         try:
+            if kind == "json" and self._settings.policy is not None:
+                raise UnfilterableResponseError(  # noqa: TRY301 - handled like the others
+                    "expected prose under a policy, got a request for structured output: "
+                    "a refusal is a sentence, and no JSON document of that schema"
+                )
             self._wire = self._settings.formats.open(
                 media_type(message.get("headers", ())),
-                self._kind(),
-                lambda: new_filter(passages, options),
+                kind,
+                filters(passages, options, self._settings.policy),
             )
         except UnfilterableResponseError as error:
             # An empty body needs no filter, so the first piece of it decides.

@@ -8,15 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+from citestream.exceptions import PolicyError
 from citestream.filter import CitationFilter
+from citestream.gate import Gate, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from citestream.events import Summary
     from citestream.passages import Passages
+    from citestream.policy import AnswerPolicy
     from citestream.styles import MarkerStyle
-    from citestream.wire.formats import Formats, TextKind
+    from citestream.wire.formats import Format, Formats, TextKind
 
 __all__ = [
     "HOLDER",
@@ -24,6 +27,8 @@ __all__ = [
     "Holder",
     "OnSummary",
     "Settings",
+    "check_policy",
+    "filters",
     "make_passages",
     "new_filter",
 ]
@@ -67,6 +72,8 @@ class Settings:
     """What the log calls this door."""
     options: FilterOptions
     """What the filter of every answer is given."""
+    policy: AnswerPolicy | None
+    """What every answer must satisfy to be shown."""
 
 
 class Holder:
@@ -76,11 +83,12 @@ class Holder:
     where a middleware in between copied the scope.
     """
 
-    __slots__ = ("options", "passages", "started", "text")
+    __slots__ = ("options", "passages", "policy", "started", "text")
 
     def __init__(self, settings: Settings) -> None:
         self.options: FilterOptions = {**settings.options}
         self.text = settings.text
+        self.policy = settings.policy
         self.passages: Passages | None = None
         self.started = False
 
@@ -95,3 +103,43 @@ def new_filter(passages: Any, options: FilterOptions) -> CitationFilter:
     # `style` may be several at once for callers that are written for it.
     settings: dict[str, Any] = {**options}
     return CitationFilter(passages, **settings)
+
+
+def filters(
+    passages: Passages, options: FilterOptions, policy: AnswerPolicy | None
+) -> Callable[[], CitationFilter | Gate]:
+    """Return what makes the filter of each answer in a response, or its gate."""
+    if policy is None:
+        return lambda: new_filter(passages, options)
+    settings: dict[str, Any] = {**options}
+    return lambda: Gate(passages, policy, **settings)
+
+
+def check_policy(policy: AnswerPolicy, format: Format, text: TextKind | None) -> None:  # noqa: A002
+    """Check that the middleware can do what a policy says.
+
+    Raises:
+        PolicyError: It cannot. The message says what instead.
+    """
+    check_options(policy, {}, judged=True)
+    if policy.retries:
+        raise PolicyError(
+            'expected a policy without "retry", got one that asks the model again: '
+            "a middleware sees one answer, so let the endpoint use citestream.respond"
+        )
+    if policy.unsupported is not None:
+        raise PolicyError(
+            "expected a policy without unsupported=, got one that needs a judge: "
+            "a middleware asks none, so let the endpoint use CitationStream with verify="
+        )
+    if text == "json":
+        raise PolicyError(
+            "expected prose under a policy, got text='json': "
+            "a refusal is a sentence, and no JSON document of that schema"
+        )
+    if policy.retracts and format != "citestream":
+        raise PolicyError(
+            f'expected emit="answer" for format={format!r}, '
+            f'got emit={policy.emit!r} with "refuse": '
+            "only format='citestream' has an event that takes shown text back"
+        )

@@ -5,16 +5,17 @@ It does not know how the text is framed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from citestream.events import Citation, Ended, Event, Summary, Text
 from citestream.filter import CitationFilter
+from citestream.gate import Gate
 
 __all__ = ["Answer", "Filters", "ProseAnswer", "note"]
 
-Filters: TypeAlias = Callable[[], CitationFilter]
-"""Makes the filter of the next answer."""
+Filters: TypeAlias = Callable[[], CitationFilter | Gate]
+"""Makes the filter of the next answer, or its gate where there is a policy."""
 
 # Ten citations in each sentence of a very long answer. What is beyond it is
 # shown and counted, and only the list beside the text leaves it out.
@@ -49,9 +50,9 @@ class ProseAnswer:
 
     __slots__ = ("_feed", "_filter", "changed", "noted", "summary")
 
-    def __init__(self, citations: CitationFilter) -> None:
+    def __init__(self, citations: CitationFilter | Gate) -> None:
         self._filter = citations
-        self._feed = citations.feed
+        self._feed: Callable[[str], Sequence[Event]] = citations.feed
         self.changed = False
         self.noted: list[tuple[int, int, Any]] = []
         self.summary: Summary | None = None

@@ -6,7 +6,7 @@ It does not know how any format is read or written.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from citestream.exceptions import UnfilterableResponseError
 from citestream.wire.answer import Answer, Filters, ProseAnswer
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from citestream.events import Ended, Summary
+    from citestream.filter import CitationFilter
 
 __all__ = ["FORMATS", "Format", "Formats", "TextKind"]
 
@@ -53,7 +54,7 @@ class Formats:
         Args:
             media_type: The content type, in lower case and without parameters.
             kind: What the text is.
-            new_filter: Makes the filter of each answer.
+            new_filter: Makes the filter of each answer; no gate where the text is JSON.
 
         Raises:
             UnfilterableResponseError: Nothing here reads that content type.
@@ -168,7 +169,8 @@ def _stream(format: Format, field: str, kind: TextKind, new_filter: Filters) -> 
 
 def _answers(kind: TextKind, new_filter: Filters) -> Callable[[], Answer]:
     if kind == "json":
-        return lambda: JsonAnswer(new_filter())
+        # Under a policy there is only prose: its refusal is a sentence.
+        return lambda: JsonAnswer(cast("CitationFilter", new_filter()))
     return lambda: ProseAnswer(new_filter())
 
 

@@ -413,6 +413,9 @@ def _sign(
     if choice.message is None:
         return
     kept = [note for note in notes if not (answer.changed and _has_offsets(note))]
+    if answer.summary.refused_by == "policy":
+        # A refusal above a list of sources reads like a cited answer.
+        kept = []
     if len(kept) < len(notes):
         logger.info("dropped %d annotations that point into changed text", len(notes) - len(kept))
     kept += [_url_citation(*noted) for noted in answer.noted]

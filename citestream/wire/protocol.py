@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from citestream.events import Citation, Ended, Event, Summary, Text
+from citestream.events import Caution, Citation, Ended, Event, Retract, Summary, Text
 from citestream.exceptions import UnfilterableResponseError
+from citestream.gate import Gate
 from citestream.wire.answer import Answer, Filters, ProseAnswer
 from citestream.wire.frames import SOURCE_FAILED, EventStream, failed, read_document
 from citestream.wire.splice import literal
 from citestream.wire.sse import SSEEvent, frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from citestream.filter import CitationFilter
 
 __all__ = ["OwnStream"]
+
+# Events about a sentence that has come before, with its text once more.
+_OF_SENTENCE = frozenset(("sentence", "warning", "claim"))
 
 
 class OwnStream(EventStream):
@@ -32,7 +36,7 @@ class OwnStream(EventStream):
     def __init__(self, new_filter: Filters) -> None:
         super().__init__(lambda: ProseAnswer(new_filter()))
         self._new_filter = new_filter
-        self._filter: CitationFilter | None = None
+        self._filter: CitationFilter | Gate | None = None
         self._answer: ProseAnswer | None = None
         self._described: set[Any] = set()
         self._line_end = b"\n"
@@ -56,14 +60,18 @@ class OwnStream(EventStream):
             # All text so far is void, its score and its payloads with it.
             self._forget()
             return event.raw
+        of_sentence = event.event in _OF_SENTENCE
+        if of_sentence and self._gated():
+            # The sentence may not have left, and may never leave.
+            return b""
         document = read_document(data)
         value = document.value
-        field = "content" if event.event == "sentence" else "text"
+        field = "content" if of_sentence else "text"
         text = value.get(field) if isinstance(value, dict) else None
-        if event.event in ("delta", "citation", "sentence"):
+        if of_sentence or event.event in ("delta", "citation"):
             if not isinstance(text, str):
                 raise _unknown()
-            if event.event == "sentence":
+            if of_sentence:
                 visible = self._filtered_again(text)
                 if visible == text:
                     return event.raw
@@ -94,9 +102,12 @@ class OwnStream(EventStream):
                 return self._frames(citations, text, raw)
         return None
 
-    def _frames(self, citations: CitationFilter, text: str, raw: bytes) -> bytes:
+    def _gated(self) -> bool:
+        return isinstance(self._started()[0], Gate)
+
+    def _frames(self, citations: CitationFilter | Gate, text: str, raw: bytes) -> bytes:
         """Filter a piece of text; `raw` is the frame it came in, if it may leave in it."""
-        events = citations.feed(text)
+        events: Sequence[Event] = citations.feed(text)
         if len(events) == 1 and raw:
             event = events[0]
             if type(event) is Text and event.text == text:
@@ -112,16 +123,23 @@ class OwnStream(EventStream):
             elif isinstance(event, Citation):
                 new = [passage for passage in event.passages if passage not in self._described]
                 self._described.update(new)
-                payload = {
+                payload: dict[str, Any] = {
                     "text": event.text,
                     "cited": event.cited,
                     "invalid": event.invalid,
                     "passages": [passage.payload() for passage in new],
                 }
                 pieces.append(self._frame("citation", payload))
+            elif isinstance(event, Caution):
+                payload = {"reason": event.reason, "content": event.content}
+                pieces.append(self._frame("warning", payload))
+            elif isinstance(event, Retract):
+                self._described.clear()
+                payload = {"reason": event.reason, "attempt": event.attempt}
+                pieces.append(self._frame("retract", payload))
         return b"".join(pieces)
 
-    def _started(self) -> tuple[CitationFilter, ProseAnswer]:
+    def _started(self) -> tuple[CitationFilter | Gate, ProseAnswer]:
         if self._filter is None or self._answer is None:
             self._filter = self._new_filter()
             self._answer = ProseAnswer(self._filter)
