@@ -92,7 +92,8 @@ class CitationResponse(EventSourceResponse):
     `"ended": "cancelled"`, after the grace period if there is one.
 
     Args:
-        source: What the answer comes from, as for `CitationStream`.
+        source: What the answer comes from, as for `CitationStream`; or a stream, such as
+            `citestream.respond.respond` returns, which has its own passages and options.
         passages: What was in the prompt, as for `CitationFilter`.
         expose: What a client sees of a cited passage besides `label`, `id`, `title` and
             `url`: any of `text`, `place`, `version`, `score`, `metadata`.
@@ -113,13 +114,13 @@ class CitationResponse(EventSourceResponse):
     Raises:
         SourceError: `source` is not an iterable of chunks.
         PassageError: The passages cannot be used, or `expose` names something else.
-        ValueError: `send_timeout` is not above 0.
+        ValueError: `send_timeout` is not above 0, or a stream came with options.
     """
 
     def __init__(
         self,
         source: Any,
-        passages: Any,
+        passages: Any = None,
         *,
         expose: Collection[str] = (),
         first_item: bool = False,
@@ -136,9 +137,17 @@ class CitationResponse(EventSourceResponse):
         if send_timeout is not None and send_timeout <= 0:
             raise ValueError(f"expected a send_timeout above 0 or None, got {send_timeout!r}")
         Passage(1).payload(expose)  # raises now, and not at the first citation
-        self.stream = CitationStream(
-            source, passages, text=text, on_summary=on_summary, surface="sse", **options
-        )
+        if isinstance(source, CitationStream):
+            if passages is not None or text is not None or on_summary is not None or options:
+                raise ValueError(
+                    "expected a stream alone, got options of one beside it: give them to the stream"
+                )
+            source.surface = "sse"
+            self.stream = source
+        else:
+            self.stream = CitationStream(
+                source, passages, text=text, on_summary=on_summary, surface="sse", **options
+            )
         """The answer; its `passages` can be added to, and its `summary` read afterwards."""
         self.stream.why_cancelled = self._why_cancelled
         self._first_item = first_item

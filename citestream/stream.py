@@ -122,23 +122,21 @@ class CitationStream:
         surface: str = "stream",
         **options: Any,
     ) -> None:
-        self._attempts: Attempts | None = None
-        if policy is None and verify is None:
-            self._filter: CitationFilter | Gate = CitationFilter(passages, **options)
-        else:
-            judge = None if verify is None else Judge(verify, verify_at_once, verify_seconds)
-            self._attempts = Attempts(passages, policy or AnswerPolicy(), retry, judge, options)
-            self._filter = self._attempts.gate
+        judge = None if verify is None else Judge(verify, verify_at_once, verify_seconds)
+        self._policy = AnswerPolicy() if policy is None and verify is not None else policy
+        self._retry = retry
+        self._options = options
+        self._set_filter(passages, judge)
         self._source = open_source(source)
-        # Bound once: they are called for every item.
+        # Bound once: it is called for every item.
         self._pull: Callable[[], Awaitable[Any]] = self._source.pull
-        self._feed: Callable[[str], Sequence[Event]] = self._filter.feed
         if self._attempts is not None:
-            self._pull, self._feed = self._begin, self._judge
+            self._pull = self._begin
         self._text = text
         self._items = ItemReader(text)
         self._on_summary = on_summary
-        self._surface = surface
+        self.surface = surface
+        """What the log calls the door that the answer leaves by."""
         self.summary: Summary | None = None
         """The score; `None` before the end."""
         self.failure: Failure | None = None
@@ -162,7 +160,7 @@ class CitationStream:
         Raises:
             PolicyError: The policy may take text back, and text alone cannot say so.
         """
-        policy = None if self._attempts is None else self._attempts.policy
+        policy = self._policy
         if policy is not None and policy.retracts:
             raise PolicyError(
                 f'expected a policy that takes nothing back, got emit="{policy.emit}" '
@@ -261,6 +259,19 @@ class CitationStream:
             why = None if self.why_cancelled is None else self.why_cancelled()
             self.summary = self._filter.discard("cancelled", why)
         await self._settle(self.summary)
+
+    def _set_filter(self, passages: Any, judge: Judge | None) -> None:
+        """Choose what the answer is fed to, once, so that no chunk has to ask."""
+        self._attempts: Attempts | None = None
+        self._filter: CitationFilter | Gate
+        self._feed: Callable[[str], Sequence[Event]]
+        if self._policy is None:
+            self._filter = CitationFilter(passages, **self._options)
+            self._feed = self._filter.feed
+        else:
+            self._attempts = Attempts(passages, self._policy, self._retry, judge, self._options)
+            self._filter = self._attempts.gate
+            self._feed = self._judge
 
     async def _complete(self) -> bool:
         """Take the end of the source; return whether there is anything to give out."""
@@ -376,7 +387,7 @@ class CitationStream:
             if self._attempts is not None:
                 await self._attempts.stop_judge()
         finally:
-            log_answer(summary, self._surface)
+            log_answer(summary, self.surface)
             await self._tell(summary)
 
     async def _tell(self, summary: Summary) -> None:

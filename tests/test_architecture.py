@@ -74,7 +74,7 @@ ARROWS: dict[str, set[str]] = {
     "wire": {"filter", "gate"},
     "sse": {"stream", "record"},
     "middleware": {"wire", "gate", "record", "closing"},
-    "respond": {"stream", "policy"},
+    "respond": {"stream"},
     "proxy": {"middleware"},
     "testing": {"filter"},
     "floors": set(),
@@ -89,6 +89,7 @@ ARROWS: dict[str, set[str]] = {
 THIRD_PARTY: dict[str, set[str]] = {
     "closing": {"anyio"},
     "judge": {"anyio", "trio"},
+    "respond": {"anyio"},
     "sources": {"anyio"},
     "stream": {"anyio"},
     "testing": {"trio"},
