@@ -17,7 +17,8 @@ from typing import NamedTuple
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from citestream import NO_ANSWER, Passages, check_citations
+from citestream.policy import AnswerPolicy
+from citestream.respond import Prompt, respond
 
 __all__ = ["app"]
 
@@ -37,6 +38,10 @@ class Hit(NamedTuple):
     url: str
     text: str
 
+
+# With nothing found the model is not called, and nothing is paid for. An answer
+# that cites nothing is asked for once more; then it is shown, and is not grounded.
+POLICY = AnswerPolicy(emit="answer", no_passages="refuse", no_citation="retry", fallback="warn")
 
 DOCUMENTS = [
     Hit("Refunds", "https://docs.example/refunds", "A refund takes five days."),
@@ -62,44 +67,41 @@ class Answer(BaseModel):
     dropped_citations: list[int]
 
 
-def retrieve(question: str, k: int) -> list[Hit]:
-    """Find the documents that share the most words with the question."""
+def retrieve(question: str) -> list[dict[str, str]]:
+    """Find the five documents that share the most words with the question."""
 
     def words(text: str) -> set[str]:
         return set(re.findall(r"\w{3,}", text.lower()))
 
     shared = {hit: len(words(question) & words(f"{hit.title} {hit.text}")) for hit in DOCUMENTS}
-    return sorted((hit for hit in shared if shared[hit]), key=lambda hit: -shared[hit])[:k]
+    found = sorted((hit for hit in shared if shared[hit]), key=lambda hit: -shared[hit])
+    return [hit._asdict() for hit in found[:5]]
 
 
-async def generate(question: str, passages: Passages) -> str:
+async def generate(prompt: Prompt) -> list[str]:
     """Ask the model; this one quotes the first source and then makes one up."""
-    prompt = f"{passages.instructions()}\n\n{passages.prompt()}\n\n{question}"
-    logger.debug("a prompt of %d characters", len(prompt))
-    first = next(iter(passages)).shown.rstrip(".")
-    return f"{first} [1]. Weekends do not count [7]."
+    logger.debug("a prompt of %d characters", len(str(prompt)))
+    first = next(iter(prompt.passages)).shown.rstrip(".")
+    return [f"{first} [1].", " Weekends do not count [7]."]
 
 
 @app.post("/ask")
 async def ask(q: str) -> Answer:
     """Answer a question."""
-    hits = retrieve(q, k=5)
-    if not hits:
-        # Nothing relevant: the model is not called, and nothing is paid for.
-        return Answer(answer=NO_ANSWER, sources=[], grounded=False, dropped_citations=[])
-    # The prompt and the check are made from the same passages.
-    passages = Passages([hit._asdict() for hit in hits])
-    checked = check_citations(await generate(q, passages), passages)
-    if checked.invalid:
-        app.state.dropped += len(checked.invalid)
-        logger.warning("dropped citations %s, %d so far", checked.invalid, app.state.dropped)
+    async with respond(q, retrieve, generate, POLICY) as stream:
+        answer = "".join([text async for text in stream.text()])
+    summary = stream.summary
+    assert summary is not None  # the answer has ended
+    dropped = [n for n in summary.invalid if isinstance(n, int)]
+    if dropped:
+        app.state.dropped += len(dropped)
+        logger.warning("dropped citations %s, %d so far", dropped, app.state.dropped)
     return Answer(
-        answer=checked.answer,
+        answer=answer,
         sources=[
-            Source(n=n, title=hits[n - 1].title, url=hits[n - 1].url)
-            for n in checked.cited
-            if isinstance(n, int)
+            Source(n=passage.label, title=passage.title, url=passage.url)
+            for passage in summary.passages
         ],
-        grounded=checked.grounded,
-        dropped_citations=[n for n in checked.invalid if isinstance(n, int)],
+        grounded=summary.grounded,
+        dropped_citations=dropped,
     )

@@ -14,6 +14,7 @@ import examples.answers
 import examples.ask
 import examples.chat
 from citestream import NO_ANSWER
+from citestream.respond import Prompt
 from tests.servers import Reply, serving
 from tests.wire.bodies import payloads
 
@@ -53,6 +54,32 @@ def test_ask_calls_no_model_where_nothing_was_found(monkeypatch: pytest.MonkeyPa
             "grounded": False,
             "dropped_citations": [],
         }
+
+
+def test_ask_asks_once_more_where_nothing_was_cited(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = [["A refund takes a week."], ["A refund takes five days [1]."]]
+    prompts: list[str] = []
+
+    async def generate(prompt: Prompt) -> list[str]:
+        prompts.append(str(prompt))
+        return written[len(prompts) - 1]
+
+    monkeypatch.setattr(examples.ask, "generate", generate)
+    with serving(examples.ask.app) as server:
+        first = ask(server.port, "How long does a refund take?")
+        # And once more only: what cites nothing then is shown for what it is.
+        written[1] = ["It is a week."]
+        prompts.clear()
+        second = ask(server.port, "How long does a refund take?")
+    assert (first["answer"], first["grounded"]) == ("A refund takes five days [1].", True)
+    assert second == {
+        "answer": "It is a week.",
+        "sources": [],
+        "grounded": False,
+        "dropped_citations": [],
+    }
+    assert len(prompts) == 2
+    assert prompts[1].startswith(prompts[0].partition("\n\n")[0])
 
 
 def chat(port: int, **request: Any) -> bytes:
