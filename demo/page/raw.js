@@ -50,7 +50,8 @@ export class RawPane {
     this.finish();
     this.#gated = gated;
     this.#held = make("span", "held");
-    this.#root.replaceChildren(this.#held);
+    this.#root.replaceChildren();
+    this.#newLine();
     this.#attempt = 0;
     this.#longest = 0;
     this.#anew();
@@ -123,7 +124,6 @@ export class RawPane {
     this.#tail = this.#tail.slice(length);
     this.#before = place;
     this.#since = performance.now();
-    const last = this.#held.previousSibling;
     if (className || this.#gated) {
       const node = make("span", className, text);
       this.#held.before(node);
@@ -131,11 +131,22 @@ export class RawPane {
         node.classList.add("waiting");
         this.#waiting.push({ node, clean });
       }
-    } else if (last?.nodeType === 3 && last.length < MOST_IN_NODE) {
-      last.appendData(text);
-    } else {
-      this.#held.before(text);
+      if (text.endsWith("\n")) this.#newLine();
+      return;
     }
+    for (const line of text.match(/[^\n]*\n|[^\n]+/g)) {
+      const last = this.#held.previousSibling;
+      if (last?.nodeType === 3 && last.length < MOST_IN_NODE) last.appendData(line);
+      else this.#held.before(line);
+      if (line.endsWith("\n")) this.#newLine();
+    }
+  }
+
+  /** A browser lays out a block at a time: one that grew with the answer would cost its square. */
+  #newLine() {
+    const line = make("div", "line");
+    line.append(this.#held);
+    this.#root.append(line);
   }
 
   #count() {
