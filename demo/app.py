@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,19 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from citestream import NO_ANSWER, Passages
+from citestream import Passages
+from citestream.claims import overlap
 from citestream.sse import CitationResponse
 from demo.corpus import load
 from demo.model import ScriptedModel
+from demo.policies import NOTHING_FOUND, POLICIES
 from demo.records import Records
-from demo.settings import MOST_CHARACTERS, MOST_TEXT, STYLES, RequestError, Settings
+from demo.settings import CLAIMS, MOST_CHARACTERS, MOST_TEXT, STYLES, RequestError, Settings
 from demo.trials import TRIALS
-from demo.watched import Watch, WatchedResponse
+from demo.watched import Watch, WatchedResponse, WatchedSource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 _PAGE = Path(__file__).parent / "page"
-
-_logger = logging.getLogger("citestream.demo")
 
 # Eight passages of 2000 characters, of three bytes each, and change.
 MOST_BYTES = 65536
@@ -153,6 +153,8 @@ class _Pages:
                 ],
                 "rankers": list(self._corpus.rankers),
                 "styles": list(STYLES),
+                "policies": POLICIES,
+                "claims": CLAIMS,
                 "trials": TRIALS,
                 "limits": {"question": MOST_CHARACTERS, "text": MOST_TEXT},
             }
@@ -188,13 +190,23 @@ class _Pages:
         }
         if not passages:
             # Nothing to answer from: the model is not called at all.
-            return CitationResponse(_refusal(), passages, on_summary=self._records.note, **options)
-        model = asked.search.model
+            return CitationResponse(
+                (), passages, policy=NOTHING_FOUND, on_summary=self._records.note, **options
+            )
         watch = Watch(passages, **options)
+
+        def attempt(stricter: str | None = None) -> WatchedSource:
+            manner = replace(asked.manner, stricter=stricter)
+            model = asked.search.model
+            return watch.source(model.answer(asked.search.question, passages, manner))
+
         return WatchedResponse(
             watch,
-            watch.source(model.answer(asked.search.question, passages, asked.manner)),
+            attempt(),
             passages,
+            policy=asked.policy,
+            retry=attempt,
+            verify=overlap if asked.claims else None,
             expose=_EXPOSED,
             on_summary=self._records.note,
             # A model that is down is then a 502, and not an answer that breaks off.
@@ -231,10 +243,6 @@ def _passages(rows: list[dict[str, Any]], style: str) -> Passages:
     if style != "label":
         rows = [{**row, "label": number} for number, row in enumerate(rows, 1)]
     return Passages(rows, style=STYLES[style])
-
-
-async def _refusal() -> AsyncGenerator[str, None]:
-    yield NO_ANSWER
 
 
 async def _json_of(request: Request) -> Any:

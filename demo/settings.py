@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from citestream.styles import LABEL, NUMERIC, MarkerStyle, prefixed
 from demo.model import MOST_PASSAGES, Manner
+from demo.policies import POLICIES, policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from citestream.policy import AnswerPolicy
     from demo.corpus import Corpus
     from demo.model import Model
 
 __all__ = [
+    "CLAIMS",
     "MOST_CHARACTERS",
     "MOST_TEXT",
     "STYLES",
@@ -49,8 +52,11 @@ STYLES: Mapping[str, MarkerStyle] = {
 }
 """What markers look like: `[1]`, `[S1]`, `[Article 4]`."""
 
+CLAIMS = ("off", "compare")
+"""Whether the sentences are compared with what they cite."""
+
 _SEARCHED = ("question", "ranker", "most", "style", "model")
-_ASKED = (*_SEARCHED, "passages", "scenario", "pace", "chunk")
+_ASKED = (*_SEARCHED, "passages", "scenario", "pace", "chunk", "emit", "failure", "claims")
 
 
 class RequestError(ValueError):
@@ -85,6 +91,10 @@ class Asked:
     passages: list[Edited] | None
     """The passages to answer from, in order; `None` for those that are found."""
     manner: Manner
+    policy: AnswerPolicy | None
+    """What the answer must satisfy; `None` only reports."""
+    claims: bool
+    """Whether its sentences are compared with what they cite."""
 
 
 class Settings:
@@ -113,6 +123,9 @@ class Settings:
         scenario = fields.get("scenario")
         if scenario is not None:
             scenario = _choice(fields, "scenario", search.model.scenarios)
+        emit = _choice(fields, "emit", POLICIES)
+        failure = _choice(fields, "failure", POLICIES[emit])
+        claims = _choice(fields, "claims", CLAIMS) == "compare"
         pace = None if fields.get("pace") is None else _number(fields, "pace", 0, _FASTEST)
         return Asked(
             search,
@@ -122,6 +135,8 @@ class Settings:
                 None if pace is None else 1 / pace if pace else 0,
                 _number(fields, "chunk", 0, _LARGEST, 0),
             ),
+            policy_of(emit, failure, claims=claims),
+            claims,
         )
 
     def _searched(self, fields: dict[str, Any]) -> Searched:

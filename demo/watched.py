@@ -3,14 +3,15 @@
 It knows no page and no model. The library's own events pass through untouched;
 between them go `raw` events, which no other server should ever send:
 
-    raw {"text", "held", "clean", "markers", "attempt"}
+    raw {"text", "held", "left", "markers", "attempt"}
 
 `text` is what the model wrote, as it came, and is sent before anything is made
 of it. `held` is how many characters at the end of all that was written are held
-back from now on, `clean` how many have left the filter. `markers` are those
-that were decided now, as `{"start", "end", "kept"}` in what was written. All of
-these count UTF-16 units, as a browser does. `attempt` counts from 1, and with
-each the rest begins anew.
+back by the filter from now on, and `left` is the cleaned text that left it now: a
+policy may keep that for longer. `markers` are those that were decided now, as
+`{"start", "end", "kept"}` in what was written. Places and lengths count UTF-16
+units, as a browser does. `attempt` counts from 1, and with each the rest begins
+anew.
 """
 
 from __future__ import annotations
@@ -133,7 +134,6 @@ class _Shadow:
         # and how many units were written before it.
         self._rest = ""
         self._before = 0
-        self._clean = 0
 
     def feed(self, chunk: str) -> dict[str, Any]:
         self._rest += chunk
@@ -148,9 +148,10 @@ class _Shadow:
 
     def _decide(self, events: Sequence[Event]) -> dict[str, Any]:
         markers: list[dict[str, Any]] = []
+        left = ""
         for event in events:
             if isinstance(event, Text | Citation):
-                self._clean += _units(event.text)
+                left += event.text
                 before, text = self._before, self._rest
                 is_marker = isinstance(event, Citation)
                 start = self._pass(event.raw if isinstance(event, Citation) else event.text)
@@ -163,7 +164,7 @@ class _Shadow:
                     self._removed(markers, start, self._before)
         return {
             "held": _units(self._rest) if self._filter.held else 0,
-            "clean": self._clean,
+            "left": left,
             "markers": markers,
         }
 

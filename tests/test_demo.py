@@ -148,6 +148,12 @@ def test_server_says_what_there_is_to_choose(scripted: httpx2.Client) -> None:
         ],
         "rankers": ["bm25", "words"],
         "styles": ["numeric", "prefix", "label"],
+        "policies": {
+            "token": ["report", "warn", "retry", "refuse"],
+            "sentence": ["warn", "omit", "retry", "refuse"],
+            "answer": ["warn", "omit", "retry", "refuse"],
+        },
+        "claims": ["off", "compare"],
         "trials": TRIALS,
         "limits": {"question": 500, "text": 2000},
     }
@@ -323,7 +329,7 @@ def test_question_without_a_hit_is_refused_without_the_model() -> None:
         nothing = watch(client, QUESTION, passages=[])
     assert events == nothing
     assert visible(events) == NO_ANSWER
-    assert events[-1][1]["refused_by"] == "model"
+    assert events[-1][1]["refused_by"] == "policy"
     assert events[-1][1]["passages"] == []
 
 
@@ -381,6 +387,87 @@ def test_client_that_stops_closes_the_model() -> None:
     assert record["ended"] == "cancelled"
 
 
+# -- Policies ---------------------------------------------------------------
+
+CLAIM = "The booking fee of 6 euros is refunded when the ride is cancelled at least 60 minutes"
+HALF = f"{CLAIM} before it starts [1]."
+OTHER = "It includes the first 45 minutes of every ride [2]."
+
+
+@pytest.mark.parametrize(
+    ("emit", "failure", "shown", "names"),
+    [
+        (
+            "token",
+            "warn",
+            f"{HALF} So it should work out in your case as well. {OTHER}",
+            {"warning"},
+        ),
+        ("token", "retry", f"{HALF} {OTHER}", {"retract"}),
+        ("token", "refuse", NO_ANSWER, {"retract"}),
+        ("sentence", "omit", f"{HALF} {OTHER}", set()),
+        ("sentence", "retry", f"{HALF} {OTHER}", {"retract"}),
+        ("sentence", "refuse", NO_ANSWER, {"retract"}),
+        ("answer", "omit", f"{HALF} {OTHER}", set()),
+        ("answer", "retry", f"{HALF} {OTHER}", set()),
+        ("answer", "refuse", NO_ANSWER, set()),
+    ],
+)
+def test_policy_does_what_was_chosen(
+    scripted: httpx2.Client, emit: str, failure: str, shown: str, names: set[str]
+) -> None:
+    events = watch(scripted, QUESTION, scenario="half", emit=emit, failure=failure)
+    assert {name for name, _ in events} - names == {
+        "raw",
+        "delta",
+        "summary",
+        *(() if failure == "refuse" and emit == "answer" else ("citation", "sentence")),
+    }
+    assert names <= {name for name, _ in events}
+    text = ""
+    for name, data in events:
+        text = "" if name == "retract" else text + data.get("text", "") * (name != "raw")
+    assert text == shown
+    attempts = {data["attempt"] for name, data in events if name == "raw"}
+    assert attempts == ({1, 2} if failure == "retry" else {1})
+
+
+def test_second_attempt_may_fail_too(scripted: httpx2.Client) -> None:
+    *events, (_, summary) = ask(
+        scripted, QUESTION, scenario="stubborn", emit="answer", failure="retry"
+    )
+    assert visible(events) == NO_ANSWER
+    assert summary["refused_by"] == "policy"
+    assert [attempt["outcome"] for attempt in summary["attempts"]] == ["retried", "refused"]
+
+
+def test_claims_are_compared_with_what_they_cite(scripted: httpx2.Client) -> None:
+    passages = [{"id": "booking"}, {"id": "prices"}]
+    events = ask(scripted, QUESTION, scenario="roses", claims="compare", passages=passages)
+    assert [(data["content"], data["verdict"]) for name, data in events if name == "claim"] == [
+        (HALF, "supported"),
+        ("Roses are red, violets are blue [1].", "unknown"),
+    ]
+
+
+def test_endpoint_is_told_what_was_wrong_when_it_is_asked_again() -> None:
+    replies = iter([frames(content("Free [9]."), DONE), frames(content("Free [1]."), DONE)])
+
+    def reply() -> Response:
+        return next(replies)()
+
+    endpoint = Endpoint(reply)
+    with asking(endpoint, name="small") as client:
+        events = ask(client, QUESTION, emit="answer", failure="retry")
+    assert visible(events) == "Free [1]."
+    first, second = [sent["messages"] for _, sent in endpoint.asked]
+    assert second[1] == first[1]
+    assert second[0]["content"] == (
+        f"{first[0]['content']}\nYour last answer named [9], which is none of the passages. "
+        "Use only the markers that were given to you."
+    )
+
+
 # -- Over time --------------------------------------------------------------
 
 
@@ -435,7 +522,9 @@ def test_only_the_last_records_are_kept() -> None:
 # -- What is refused --------------------------------------------------------
 
 JSON = {"content-type": "application/json"}
-KEYS = "question, ranker, most, style, model, passages, scenario, pace, chunk"
+KEYS = (
+    "question, ranker, most, style, model, passages, scenario, pace, chunk, emit, failure, claims"
+)
 
 
 @pytest.mark.parametrize(
@@ -490,6 +579,16 @@ LISTED = ", ".join(SCENARIOS)
         ({"pace": -1}, "expected for pace a number from 0 to 1000, got -1"),
         ({"pace": 0.5}, "expected for pace a number from 0 to 1000, got 0.5"),
         ({"chunk": "3"}, "expected for chunk a number from 0 to 10000, got '3'"),
+        ({"emit": "word"}, "expected for emit one of: token, sentence, answer; got 'word'"),
+        (
+            {"emit": "token", "failure": "omit"},
+            "expected for failure one of: report, warn, retry, refuse; got 'omit'",
+        ),
+        (
+            {"emit": "answer", "failure": "report"},
+            "expected for failure one of: warn, omit, retry, refuse; got 'report'",
+        ),
+        ({"claims": "yes"}, "expected for claims one of: off, compare; got 'yes'"),
         ({"passages": {}}, "expected a list of at most 8 passages"),
         ({"passages": [{}] * 9}, "expected a list of at most 8 passages"),
         ({"passages": ["safety"]}, "expected a JSON object"),

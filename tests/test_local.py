@@ -344,6 +344,15 @@ def test_prompt_shows_how_to_cite_four_sources_and_how_to_refuse() -> None:
     }
 
 
+def test_second_attempt_is_told_what_was_wrong_after_the_question() -> None:
+    model = LocalModel("http://127.0.0.1/v1")
+    *examples, last = model.messages("What?", Passages(["Free."]), "Use [1].")
+    assert examples == few_shot("What?", Passages(["Free."]))[:-1]
+    assert last["content"].endswith(
+        "Answer with the number of the source after each sentence. Use [1]."
+    )
+
+
 @pytest.mark.asyncio
 async def test_model_answers_as_recorded(installed: Path) -> None:
     async with local_model() as url:

@@ -154,7 +154,6 @@ async function answer(setting) {
   bringIntoView(at("answer-title"));
   // The server gives as many as the model can take, which is what the cards show.
   const body = { ...values, passages: cards.edited };
-  let visible = 0;
   let failed = false;
   try {
     for await (const event of ask("ask", body, { signal: mine.signal, silence: SILENCE_MS })) {
@@ -163,12 +162,10 @@ async function answer(setting) {
         raw.show(data);
       } else {
         view.show(event);
-        if (type === "delta" || type === "citation") visible += data.text.length;
-        else if (type === "retract") visible = 0;
-        else if (type === "sentence") speak(data.content);
+        raw.reached(event);
+        if (type === "sentence") speak(data.content);
         else if (type === "error") failed = true;
         else if (type === "summary") summed(data);
-        raw.reached(visible);
       }
       keepUp();
     }

@@ -1,12 +1,15 @@
 // The pane of what the model wrote. It shows the demo's `raw` events: what came,
-// what of it is held, and what was taken out. It knows no reader but for how
-// much of the text has reached one.
+// what of it is held, and what was taken out. It knows no reader but for what
+// one was given.
 
 import { make } from "./passages.js";
 
 // Appending copies a text node, so that one that grew with the answer would
 // cost its square.
 const MOST_IN_NODE = 1_000;
+
+// Fewer characters are alike by chance.
+const LEAST_ALIKE = 12;
 
 // Ten times a second is as often as anybody can read a number.
 const TICK_MS = 100;
@@ -20,11 +23,12 @@ export class RawPane {
   // What is written and not decided, and how much was written before it.
   #tail = "";
   #before = 0;
-  // What is decided and waits for its sentence or for the whole, as nodes with
-  // the count of visible characters that comes with them.
-  #waiting = [];
-  #clean = 0;
-  #visible = 0;
+  // What left the filter and waits for the policy: its text, and the nodes that
+  // it came from, each with where in that text it begins.
+  #waiting = "";
+  #nodes = [];
+  // What the reader was given since the last sentence that was found again.
+  #given = "";
   // How much is held, since when, and how long the longest was.
   #size = 0;
   #since = 0;
@@ -60,7 +64,7 @@ export class RawPane {
   }
 
   /** Shows a `raw` event. */
-  show({ text, held, clean, markers, attempt }) {
+  show({ text, held, left, markers, attempt }) {
     if (attempt !== this.#attempt) {
       this.#attempt = attempt;
       if (attempt > 1) {
@@ -71,21 +75,30 @@ export class RawPane {
     }
     this.#tail += text;
     for (const { start, end, kept } of markers) {
-      this.#take(start, "", clean);
-      this.#take(end, kept ? "kept" : "removed", clean);
+      this.#take(start, "");
+      this.#take(end, kept ? "kept" : "removed");
     }
-    this.#take(this.#before + this.#tail.length - held, "", clean);
-    this.#clean = clean;
+    this.#take(this.#before + this.#tail.length - held, "");
+    if (this.#gated) this.#waiting += left;
     this.#held.textContent = this.#tail;
     this.#count();
   }
 
-  /** Says how many characters of this attempt the reader has. */
-  reached(visible) {
-    this.#visible = visible;
+  /** Says what the reader was given: visible text, or the end of a sentence. */
+  reached({ type, data }) {
     if (!this.#gated) return;
-    while (this.#waiting.length && this.#waiting[0].clean <= visible) {
-      this.#waiting.shift().node.classList.remove("waiting");
+    if (type === "delta" || type === "citation") {
+      this.#given += data.text;
+    } else if (type === "sentence") {
+      const at = this.#waiting.indexOf(data.content);
+      if (at < 0) return;
+      this.#release(at);
+      this.#release(data.content.length);
+      this.#given = "";
+    } else if (type === "summary") {
+      this.#release(this.#waiting.length);
+    } else {
+      return;
     }
     this.#count();
   }
@@ -97,12 +110,43 @@ export class RawPane {
     if (this.#attempt) this.#say();
   }
 
+  #isGiven(from, to) {
+    return this.#given.includes(this.#waiting.slice(from, to).trim());
+  }
+
+  /** Lets go of the beginning of what waits, which was shown but for sentences left out. */
+  #release(length) {
+    if (!length) return;
+    const nodes = this.#nodes.filter(({ at }) => at < length);
+    // Headings, code and the like may stand before such a sentence, or behind it.
+    const places = [...nodes.map(({ at }) => at), length];
+    let first = nodes.length;
+    while (first && !this.#isGiven(0, places[first])) first -= 1;
+    let last = nodes.length;
+    while (last > first && this.#isGiven(places[last - 1], length)) last -= 1;
+    if (length - places[last] < LEAST_ALIKE) last = nodes.length;
+    nodes.forEach(({ node }, index) => {
+      node.classList.replace("waiting", index < first || index >= last ? "shown" : "removed");
+    });
+    this.#nodes = this.#nodes.slice(nodes.length);
+    for (const entry of this.#nodes) entry.at -= length;
+    this.#waiting = this.#waiting.slice(length);
+    this.#moved();
+  }
+
+  /** Begins to count anew: another character is now the one that waits longest. */
+  #moved() {
+    const now = performance.now();
+    if (this.#size) this.#longest = Math.max(this.#longest, now - this.#since);
+    this.#since = now;
+  }
+
   #anew() {
     this.#tail = "";
     this.#before = 0;
-    this.#waiting = [];
-    this.#clean = 0;
-    this.#visible = 0;
+    this.#waiting = "";
+    this.#nodes = [];
+    this.#given = "";
   }
 
   #over() {
@@ -110,26 +154,26 @@ export class RawPane {
     if (this.#tail) this.#held.before(make("span", "removed", this.#tail));
     this.#tail = "";
     this.#held.textContent = "";
-    for (const { node } of this.#waiting) node.classList.replace("waiting", "removed");
-    this.#waiting = [];
-    this.#clean = this.#visible;
+    for (const { node } of this.#nodes) node.classList.replace("waiting", "removed");
+    this.#waiting = "";
+    this.#nodes = [];
     this.#count();
   }
 
   /** Moves what stands before a place out of what is undecided. */
-  #take(place, className, clean) {
+  #take(place, className) {
     const length = place - this.#before;
     if (length <= 0) return;
     const text = this.#tail.slice(0, length);
     this.#tail = this.#tail.slice(length);
     this.#before = place;
-    this.#since = performance.now();
+    if (!this.#gated) this.#moved();
     if (className || this.#gated) {
       const node = make("span", className, text);
       this.#held.before(node);
       if (this.#gated && className !== "removed") {
         node.classList.add("waiting");
-        this.#waiting.push({ node, clean });
+        this.#nodes.push({ node, at: this.#waiting.length });
       }
       if (text.endsWith("\n")) this.#newLine();
       return;
@@ -150,17 +194,15 @@ export class RawPane {
   }
 
   #count() {
-    const gated = this.#gated ? Math.max(0, this.#clean - this.#visible) : 0;
-    const size = this.#tail.length + gated;
+    const size = this.#tail.length + this.#waiting.length;
     const before = this.#size;
+    if (!before !== !size) this.#moved();
     this.#size = size;
     if (before && !size) {
-      this.#longest = Math.max(this.#longest, performance.now() - this.#since);
       clearInterval(this.#timer);
       this.#timer = null;
       this.#say();
     } else if (size && !before) {
-      this.#since = performance.now();
       this.#timer = setInterval(() => this.#say(), TICK_MS);
       this.#say();
     }

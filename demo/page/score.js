@@ -62,8 +62,8 @@ function groundsOf({ cited, grounded, refused_by: refusedBy }) {
   return grounded ? "yes: at least one valid citation, and no refusal" : "no";
 }
 
-function endOf({ ended, reason, attempts = [], omitted = 0 }) {
-  const parts = [ENDED[ended] ?? ended];
+function endOf({ ended, reason, refused_by: refusedBy, attempts = [], omitted = 0 }) {
+  const parts = [refusedBy === "policy" ? "the policy ended it" : (ENDED[ended] ?? ended)];
   // An id for the server's log is of no use to a reader.
   if (reason && ended === "cancelled") parts.push(reason);
   if (attempts.length > 1) parts.push(`${attempts.length} attempts`);
@@ -71,29 +71,47 @@ function endOf({ ended, reason, attempts = [], omitted = 0 }) {
   return parts.join("; ");
 }
 
-const FIELDS = ["cited", "invalid", "unused", "grounded", "uncited", "ended"];
+// A list of more is no longer read.
+const MOST_LISTED = 5;
+
+const FIELDS = ["cited", "invalid", "unused", "grounded", "uncited", "supported", "ended"];
 
 /** Fills the list of the summary; `null` empties it. */
 export function showSummary(summary) {
   const rows = Object.fromEntries(FIELDS.map((name) => [name, document.getElementById(name)]));
   for (const row of Object.values(rows)) row.replaceChildren();
+  rows.supported.parentElement.hidden = !summary?.claims?.length;
   if (!summary) return;
-  const { cited, invalid, unused, truncated, sentences, uncited } = summary;
+  const { cited, invalid, unused, truncated, sentences, uncited, claims = [] } = summary;
   rows.cited.textContent = cited.join(", ") || "none";
   rows.invalid.textContent = (invalid.join(", ") || "none") + (truncated ? ", and more" : "");
   rows.unused.textContent = unused.join(", ") || "none";
   rows.grounded.textContent = groundsOf(summary);
   rows.ended.textContent = endOf(summary);
+  if (claims.length) rows.supported.append(...claimsOf(claims));
   if (uncited) {
     rows.uncited.append(uncited.length ? `${uncited.length} of ${sentences}` : `none of ${sentences}`);
     if (uncited.length) {
       const list = make("ul");
-      const most = 5;
-      list.append(...uncited.slice(0, most).map((content) => make("li", "", content)));
-      if (uncited.length > most) list.append(make("li", "", `and ${uncited.length - most} more`));
+      list.append(...uncited.slice(0, MOST_LISTED).map((content) => make("li", "", content)));
+      const more = uncited.length - MOST_LISTED;
+      if (more > 0) list.append(make("li", "", `and ${more} more`));
       rows.uncited.append(list);
     }
   }
+}
+
+/** Says how many sentences the passages support, and which they contradict. */
+function claimsOf(claims) {
+  const counts = ["supported", "contradicted", "unknown"]
+    .map((verdict) => [claims.filter((claim) => claim.verdict === verdict).length, verdict])
+    .filter(([count]) => count);
+  const words = counts.map(([count, verdict]) => `${count} ${verdict}`).join(", ");
+  const wrong = claims.filter(({ verdict }) => verdict === "contradicted");
+  if (!wrong.length) return [words];
+  const list = make("ul");
+  list.append(...wrong.slice(0, MOST_LISTED).map(({ content }) => make("li", "", content)));
+  return [words, list];
 }
 
 /** Says whether the two goals are reached; `null` says nothing of them. */

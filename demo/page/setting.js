@@ -8,13 +8,25 @@ const NAMES = {
   failure: {
     report: "report only",
     warn: "warn",
-    omit: "leave the sentence out",
+    omit: "leave it out",
     retry: "ask once more",
     refuse: "refuse",
   },
+  claims: { off: "not compared", compare: "numbers, words" },
 };
 
 const NUMBERS = new Set(["most", "pace", "chunk"]);
+
+// What a trial does not name.
+const AS_AT_FIRST = {
+  style: "numeric",
+  most: 4,
+  pace: 30,
+  chunk: 0,
+  emit: "token",
+  failure: "report",
+  claims: "off",
+};
 
 export class Setting {
   #form;
@@ -36,10 +48,8 @@ export class Setting {
       this.#of("trial"),
       [["", "your own"], ...options.trials.map(({ name }, index) => [String(index), name])],
     );
-    for (const name of ["emit", "failure"]) {
-      this.#of(name).closest(".field").hidden = !options.policies;
-    }
-    if (options.policies) this.#offer("emit", Object.keys(options.policies));
+    this.#offer("emit", Object.keys(options.policies));
+    this.#offer("claims", options.claims);
     this.#offerForModel();
     this.#of("most").value = "4";
     this.apply(Object.fromEntries(new URLSearchParams(location.search)));
@@ -86,8 +96,8 @@ export class Setting {
     if (control.id === "trial") {
       const trial = this.#options.trials[Number(control.value)];
       if (control.value !== "") {
-        // What a trial does not name is as at first, or two of them would mix.
-        this.apply({ style: "numeric", most: 4, pace: 30, chunk: 0, ...trial.setting });
+        // Or two trials would mix.
+        this.apply({ ...AS_AT_FIRST, ...trial.setting });
       }
       document.getElementById("trial-what").textContent =
         control.value === "" ? "" : trial.what;
@@ -118,8 +128,7 @@ export class Setting {
   }
 
   #offerFailures() {
-    const { policies } = this.#options;
-    if (policies) this.#offer("failure", policies[this.#of("emit").value]);
+    this.#offer("failure", this.#options.policies[this.#of("emit").value]);
   }
 
   #offer(name, values) {
