@@ -145,8 +145,10 @@ class Judge:
     async def _settle(self, ask: Ask, deadline: float) -> None:
         verdict: Verdict = "unknown"
         try:
-            with anyio.CancelScope(deadline=deadline):
-                verdict = await self._verdict(ask)
+            # Not asked at all when its time is over before its turn.
+            if anyio.current_time() < deadline:
+                with anyio.CancelScope(deadline=deadline):
+                    verdict = await self._verdict(ask)
         finally:
             # Also where the judge was cancelled by somebody else.
             if self._open.pop(ask.number, None) is not None:
