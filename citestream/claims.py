@@ -116,7 +116,8 @@ def compare(content: str, texts: Iterable[str], *, labels: Iterable[int | str] =
     """
     prose = " ".join(_without_markers(content[:MOST_SENTENCE], labels).split())
     claim = _read(prose)
-    if prose.rstrip(" \"'”’»)*_").endswith(("?", "？", "؟")):
+    # A full stop may stand behind the marker: "Is it free? [1]."
+    if prose.rstrip(" .\"'”’»)*_").endswith(("?", "？", "؟")):
         return Comparison("unknown", "a question claims nothing", 0.0, ())
     known, whole = _read_all(texts)
     if not any(read.words or read.facts for read in known):
@@ -139,6 +140,7 @@ _HIDDEN = re.compile(
 )
 # A label with a number, and nothing that a number counts: `1`, `S1`, `kb-7`, `1-3`.
 _NUMBERED = re.compile(r"[^\W\d]*[\^@#:]?[^\W\d]*[-_:.]?\d[\w.:()–-]*")
+_CONTRACTED = re.compile(r"'(?:s|re|ll|ve|d|m)$")
 _SEPARATORS = re.compile(r"[\s,;，；、&]+|\band\b|\bor\b")
 
 # They say little about what a sentence is about.
@@ -193,9 +195,13 @@ class _Read(NamedTuple):
 
 def _read(text: str) -> _Read:
     facts, others = read_facts(text, tokens(text))
-    plain = [token.text.replace("’", "'") for token in others if token.kind != "sign"]
+    plain = [
+        _CONTRACTED.sub("", token.text.replace("’", "'"))
+        for token in others
+        if token.kind != "sign"
+    ]
     stems = frozenset(map(stem, plain))
-    words = {stem(word) for word in plain if word.removesuffix("'s") not in _STOP_WORDS}
+    words = {stem(word) for word in plain if word not in _STOP_WORDS}
     return _Read(
         words=frozenset(part for word in words for part in _parts(word)),
         facts=tuple(facts),
@@ -211,7 +217,7 @@ def _parts(word: str) -> Iterable[str]:
     """Give a word, or each character of one in a script without spaces."""
     if word.endswith("n't"):
         return ()
-    return word if word[0] >= "⺀" else (word.removesuffix("'s"),)
+    return word if word[0] >= "⺀" else (word,)
 
 
 def _read_all(texts: Iterable[str]) -> tuple[list[_Read], bool]:

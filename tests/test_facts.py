@@ -63,6 +63,7 @@ def test_numbers_are_read_in_every_format_with_their_units() -> None:
         "version 1.2.3": [("", {"1.2.3"})],
         "10 to 15 minutes": [("span", {10 * MINUTE}), ("span", {15 * MINUTE})],
         "€10-15": [("euro", {10}), ("euro", {15})],
+        "8 to 18:00": [("", {8}), ("clock", {18 * 60})],
         "ten and twenty": [("", {10}), ("", {20})],
         "30分钟": [("", {30})],
         # A unit follows on its number.
@@ -78,6 +79,10 @@ def test_numbers_are_read_in_every_format_with_their_units() -> None:
         "a second person": [],
     }
     assert {text: read(text) for text in expected} == expected
+
+
+def test_number_in_words_does_not_go_on_for_ever() -> None:
+    assert len(facts("two thousand " * 100)) > 10
 
 
 def test_dates_and_times_are_read_in_every_format() -> None:
@@ -127,6 +132,7 @@ def test_bounds_are_read_from_the_words_around_a_number() -> None:
         "no fewer than 5": (five, None),
         "not exceeding 5": (None, five),
         "does not exceed 5": (None, five),
+        "to exceed 5": (five, five),
         # What comes before an hour before is further from it.
         "up to 5 before": (five, None),
         "no later than 5 before": (five, None),

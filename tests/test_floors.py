@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -56,6 +57,8 @@ def test_floor_is_the_shortest_number_between_two_scores() -> None:
         (-1.5, -0.5): -1.0,
         (0.0, 1e-9): 5e-10,
         (100.0, 300.0): 200.0,
+        # Nothing lies between these two.
+        (0.1, math.nextafter(0.1, 1)): math.nextafter(0.1, 1),
     }
     found = {}
     for off, on in expected:
