@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / ".clients/browser/node_modules/axe-core/axe.min.js"
 
 # Far more than anything here takes; only a test that fails waits as long.
-PATIENCE = 15.0
+PATIENCE = 30.0
 
 ANSWER = "#answer"
 """The element whose text content is the answer as its reader sees it."""
