@@ -1,6 +1,6 @@
 """A statute assistant: four sentences or fewer, each with its provision, or a refusal.
 
-    pip install citestream
+    pip install 'citestream[cli]'
     python -m examples.statute 'Which practices are banned outright?'
     python -m examples.statute --scores | citestream floor -
 
@@ -9,8 +9,9 @@
     curl -N '127.0.0.1:8000/ask?q=Which+practices+are+banned+outright'
 
 The retriever and the model are stand-ins, so that it runs as it is: replace
-`retrieve` and `generate`. It does not know whether a provision says what the
-sentence says that cites it.
+`retrieve` and `generate`. Why an answer was refused, and its draft, are in the log
+alone (`citestream` and `citestream.draft`). It does not know whether a provision
+says what the sentence says that cites it.
 """
 
 from __future__ import annotations
