@@ -188,7 +188,7 @@ export class RawPane {
 
   /** A browser lays out a block at a time: one that grew with the answer would cost its square. */
   #newLine() {
-    const line = make("div", "line");
+    const line = make("div");
     line.append(this.#held);
     this.#root.append(line);
   }
