@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -300,13 +299,12 @@ def test_hostile_text_takes_bounded_work() -> None:
         "[ \" 1 1,| 1-| < a' one | one hundred and | 12 | “ | 5 to | half an | not | € | a1 | "
         "https:// | up to 5 before | . | ##1$$ | \ue200 | 5 working working | 12 May 2024 | 1:00 "
     ).split("|")
-    slow = {}
-    for piece in hostile:
-        start = time.process_time()
-        answer = compare(("x " + piece * 4096)[:10_000], [(piece * 20_000)[:100_000]] * 20)
-        slow[piece] = (answer.verdict, time.process_time() - start)
-    # They take milliseconds each, and one that is not bounded takes minutes.
-    assert {piece: took for piece, took in slow.items() if took[1] > 10} == {}
+    # Milliseconds each; one that is not bounded would take minutes.
+    found = {
+        piece: compare(("x " + piece * 4096)[:10_000], [(piece * 20_000)[:100_000]] * 20).verdict
+        for piece in hostile
+    }
+    assert found == dict.fromkeys(hostile, "unknown")
 
 
 def test_longest_sentence_of_distinct_numbers_is_bounded() -> None:
