@@ -649,7 +649,10 @@ export class AnswerView {
 
   #note(content, name, value) {
     const span = this.sentence(content);
-    if (span) span.dataset[name] = String(value);
+    if (!span) return;
+    // More than one check can warn of a sentence.
+    const said = span.dataset[name] ? span.dataset[name].split(" ") : [];
+    span.dataset[name] = [...new Set([...said, String(value)])].join(" ");
   }
 }
 

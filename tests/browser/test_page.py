@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, Route
 
-from citestream import Passages, check_citations
+from citestream import NO_ANSWER, Passages, check_citations
 from citestream.styles import LABEL, NUMERIC, prefixed
 from demo.app import create_app
 from demo.corpus import load
@@ -232,6 +232,76 @@ def test_long_answer_is_shown_whole(demo: Demo, opened: Opener) -> None:
     assert watched.page.locator("#answer .sentence").count() == checked.summary.sentences
 
 
+# -- Policies ---------------------------------------------------------------------
+
+
+def test_policy_decides_what_is_shown_and_what_is_taken_back(demo: Demo, opened: Opener) -> None:
+    passages = passages_for(QUESTION)
+    draft, again = (
+        expected(script(QUESTION, passages, s), passages) for s in ("invented", "clean")
+    )
+    refusal = expected(NO_ANSWER, passages)
+    omitted = expected(script(QUESTION, passages, "clean"), passages)
+    # Emit, failure, script; what is taken back, and what stays.
+    cases = [
+        ("token", "retry", "invented", [draft], again),
+        ("token", "retry", "stubborn", [draft, draft], refusal),
+        ("token", "refuse", "invented", [draft], refusal),
+        ("sentence", "retry", "invented", [draft], again),
+        ("sentence", "omit", "half", [], omitted),
+        ("sentence", "refuse", "uncited", [], refusal),
+        ("answer", "retry", "invented", [], again),
+        ("answer", "retry", "stubborn", [], refusal),
+    ]
+    watched = ready(opened, demo.link(pace=0, chunk=1))
+    page = watched.page
+    faults = []
+    for emit, failure, scenario, gone, stays in cases:
+        before = len(watched.attempts())
+        for name, value in (("emit", emit), ("failure", failure), ("scenario", scenario)):
+            page.locator(f"#{name}").select_option(value)
+        answer(watched)
+        *drafts, last = watched.attempts()[before:]
+        try:
+            assert len(drafts) == len(gone), drafts
+            for texts, whole in zip(drafts, gone, strict=True):
+                assert_read_well(texts, whole, finished=False)
+            assert_read_well(last, stays)
+            refused = page.locator("#grounded").inner_text() == "no: the policy refused"
+            assert refused == (stays is refusal)
+            assert ("taken back" in page.locator("#attempts").inner_text()) == bool(gone)
+        except AssertionError as error:
+            faults.append(f"{emit} {failure} {scenario}: {error}")
+    assert faults == []
+
+
+def test_retracted_text_visibly_goes(demo: Demo, opened: Opener) -> None:
+    watched = ready(
+        opened, demo.link(pace=200, scenario="stubborn", emit="token", failure="refuse")
+    )
+    page = watched.page
+    page.get_by_role("button", name="Answer", exact=True).click()
+    retracted = page.locator("#retracted")
+    watched.until(retracted.text_content, "the draft to be taken back")
+    draft, *_ = watched.attempts()
+    assert retracted.text_content() == draft[-1]
+    assert retracted.get_attribute("aria-hidden") == "true"
+    until_state(watched, "done")
+    assert watched.answer() == NO_ANSWER
+    watched.until(lambda: retracted.text_content() == "", "the draft to be gone")
+
+
+def test_warning_is_on_its_sentence_and_in_the_verdict(demo: Demo, opened: Opener) -> None:
+    watched = ready(opened, demo.link(pace=0, scenario="half", emit="token", failure="warn"))
+    page = watched.page
+    answer(watched)
+    assert page.locator("#answer [data-warning]").all_text_contents() == [
+        "So it should work out in your case as well."
+    ]
+    assert page.locator("#verdict").get_attribute("data-kind") == "bad"
+    assert page.locator("#verdict").inner_text() != ""
+
+
 # -- What a reader does ----------------------------------------------------------
 
 
@@ -345,6 +415,9 @@ def test_link_carries_the_whole_setting(demo: Demo, opened: Opener) -> None:
         "most": "3",
         "pace": "8",
         "chunk": "16",
+        "emit": "sentence",
+        "failure": "omit",
+        "claims": "compare",
     }
     watched = opened(demo.link())
     until_state(watched, "ready")
@@ -480,29 +553,6 @@ def look_at_hostile(watched: Watched, url: str) -> None:
     assert page.locator("#passages a, #popover a, #answer a").count() == 0
     assert page.locator("#passages img, #popover img, #answer img").count() == 0
     assert page.evaluate("typeof hacked") == "undefined"
-
-
-def test_retracted_text_visibly_goes(demo: Demo, opened: Opener) -> None:
-    watched = ready(opened, demo.link())
-    page = watched.page
-    fulfil(
-        page,
-        "ask",
-        events(
-            ("delta", {"text": "Draft of a bad answer."}),
-            ("retract", {"reason": "retry", "attempt": 1}),
-            ("delta", {"text": "A good one."}),
-            ("summary", SUMMARY),
-        ),
-        "text/event-stream",
-    )
-    answer(watched)
-    assert watched.answer() == "A good one."
-    draft, good = watched.attempts()
-    assert (draft, good) == (["Draft of a bad answer."], ["A good one."])
-    assert page.locator("#retracted").text_content() == "Draft of a bad answer."
-    assert "attempt 1" in page.locator("#attempts").inner_text()
-    watched.until(lambda: page.locator("#retracted").text_content() == "", "the draft to be gone")
 
 
 # -- Screens --------------------------------------------------------------------

@@ -337,6 +337,8 @@ def test_what_is_said_of_a_sentence_is_written_on_it(site: Site, opened: Opener)
         *(("sentence", {"content": c, "cited": [], "covered": False}) for c in ("Free.", "Free.")),
         ("claim", {"content": "Free.", "verdict": "contradicted"}),
         ("warning", {"reason": "uncited_sentence", "content": "Free."}),
+        ("warning", {"reason": "invented_citation", "content": "Free."}),
+        ("warning", {"reason": "uncited_sentence", "content": "Free."}),
         ("claim", {"content": "Unheard of.", "verdict": "supported"}),
         ("warning", {"reason": "no_citation", "content": ""}),
         ("novelty", {"content": "Free."}),
@@ -347,7 +349,7 @@ def test_what_is_said_of_a_sentence_is_written_on_it(site: Site, opened: Opener)
     spans = watched.page.locator("#answer .sentence").all()
     assert [
         (span.get_attribute("data-verdict"), span.get_attribute("data-warning")) for span in spans
-    ] == [(None, None), ("contradicted", "uncited_sentence")]
+    ] == [(None, None), ("contradicted", "uncited_sentence invented_citation")]
     assert watched.answer() == "Free. Free. Red."
 
 
