@@ -39,9 +39,11 @@ function verdict(kind, words) {
 
 function become(state) {
   document.body.dataset.state = state;
-  at("stop").disabled = state !== "answering";
-  at("search").disabled = state === "searching" || state === "answering";
-  at("ask").disabled = at("search").disabled;
+  const busy = state === "answering";
+  // Said and not set: a button that is disabled loses the focus it was pressed with.
+  at("stop").setAttribute("aria-disabled", String(!busy));
+  at("search").setAttribute("aria-disabled", String(busy));
+  at("ask").setAttribute("aria-disabled", String(busy));
 }
 
 // -- The parts ---------------------------------------------------------------
@@ -266,10 +268,7 @@ async function start() {
   at("ask").addEventListener("click", () => {
     if (at("setting").reportValidity() && !answering) answer(setting);
   });
-  at("stop").addEventListener("click", () => {
-    answering?.abort();
-    at("ask").focus();
-  });
+  at("stop").addEventListener("click", () => answering?.abort());
   at("passages").addEventListener("change", ({ target }) => {
     if (target.name === "holds") showGoals(lastSummary, cards.holding);
   });

@@ -7,6 +7,8 @@ export class Cards {
   #list;
   #onLight;
   #cards = [];
+  // Texts that the reader wrote, by the passage's id.
+  #edits = new Map();
 
   /**
    * @param {HTMLOListElement} list
@@ -18,8 +20,12 @@ export class Cards {
     this.#onLight = onLight;
   }
 
-  /** Shows what was found. */
+  /** Shows what was found. What was edited stays edited when it is found again. */
   show(passages) {
+    for (const { passage, area } of this.#cards) {
+      if (area.value === passage.text) this.#edits.delete(passage.id);
+      else this.#edits.set(passage.id, area.value);
+    }
     const best = Math.max(...passages.map(({ score }) => score ?? 0), 0);
     this.#cards = passages.map((passage, index) => this.#card(passage, index, best));
     this.#list.replaceChildren(...this.#cards.map(({ node }) => node));
@@ -74,7 +80,7 @@ export class Cards {
 
     const shown = make("p", "shown", passage.text);
     const area = make("textarea", "text");
-    area.value = passage.text;
+    area.value = this.#edits.get(passage.id) ?? passage.text;
     area.maxLength = this.most;
     area.hidden = true;
     area.setAttribute("aria-label", `Text of passage ${label}`);
@@ -117,6 +123,7 @@ export class Cards {
       if (open) area.focus();
     });
     area.addEventListener("change", see);
+    see();
     undo.addEventListener("click", () => {
       area.value = passage.text;
       see();

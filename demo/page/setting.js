@@ -54,9 +54,6 @@ export class Setting {
     this.#of("most").value = "4";
     this.apply(Object.fromEntries(new URLSearchParams(location.search)));
     form.addEventListener("change", (event) => this.#changed(event.target));
-    form.addEventListener("input", ({ target }) => {
-      if (target.name === "question") this.#write();
-    });
   }
 
   /** What stands in the controls, numbers as numbers; without those that mean nothing now. */
