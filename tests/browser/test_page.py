@@ -17,6 +17,7 @@ from demo.app import create_app
 from demo.corpus import load
 from demo.model import AS_IT_IS, Manner, ScriptedModel
 from demo.scripts import SCENARIOS, script
+from demo.trials import TRIALS
 from tests.browser.conftest import Opener
 from tests.browser.watching import Watched, assert_read_well, expected
 from tests.oracle import invented_in
@@ -24,6 +25,7 @@ from tests.servers import serving, serving_process, until
 
 QUESTION = "Can I cancel a ride 30 minutes before it starts?"
 ARTICLES = "Which practices are banned outright, and when is the by-law in force?"
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 STYLES = {"numeric": NUMERIC, "prefix": prefixed("S"), "label": LABEL}
 
 
@@ -332,6 +334,126 @@ def test_chips_open_and_close_by_keyboard(demo: Demo, opened: Opener) -> None:
     assert popover.is_hidden()
 
 
+def test_tap_opens_a_chip_and_a_tap_elsewhere_closes_it(demo: Demo, opened: Opener) -> None:
+    watched = ready(
+        opened, demo.link(pace=0, scenario="clean"), viewport=NARROW, has_touch=True, is_mobile=True
+    )
+    page = watched.page
+    answer(watched)
+    page.locator("#answer button").first.tap()
+    assert page.locator("#popover").is_visible()
+    box = page.locator("#popover").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= NARROW["width"]
+    page.locator("#answer-title").tap()
+    assert page.locator("#popover").is_hidden()
+
+
+def test_goals_are_reached_or_missed(demo: Demo, opened: Opener) -> None:
+    watched = ready(opened, demo.link(pace=0, scenario="clean"))
+    page = watched.page
+
+    def goals() -> list[str | None]:
+        names = ("goal-cites", "goal-answers")
+        return [page.locator(f"#{name}").get_attribute("data-met") for name in names]
+
+    assert goals() == ["", ""]
+    page.locator('li.card[data-label="2"] input.holds').check()
+    answer(watched)
+    assert goals() == ["true", "true"]
+    page.locator('li.card[data-label="4"] input.holds').check()
+    assert goals() == ["false", "true"]
+    page.locator("#scenario").select_option("refusal")
+    answer(watched)
+    assert goals() == ["false", "false"]
+
+
+def test_passages_are_ranked_and_as_many_as_asked_for(demo: Demo, opened: Opener) -> None:
+    watched = ready(opened, demo.link())
+    page = watched.page
+    for ranker in ("bm25", "words"):
+        for most in (1, 6):
+            page.locator("#ranker").select_option(ranker)
+            page.locator("#most").select_option(str(most))
+            found = load().search(QUESTION, most, ranker)
+            titles = [document.title for document, _ in found]
+            until_cards(watched, titles)
+            cards = page.locator("li.card .score").all_text_contents()
+            shown = [float(text.removeprefix("score ")) for text in cards]
+            # Two digits are shown, and halves are rounded another way.
+            assert shown == pytest.approx([score for _, score in found], abs=0.0051)
+            assert shown == sorted(shown, reverse=True)
+
+
+def until_cards(watched: Watched, titles: list[str]) -> None:
+    cards = watched.page.locator("li.card .title")
+    watched.until(lambda: cards.all_text_contents() == titles, f"the cards {titles}")
+
+
+def test_question_that_finds_nothing_is_refused_without_the_model(
+    demo: Demo, opened: Opener
+) -> None:
+    asked = demo.model.asked
+    watched = ready(opened, demo.link(question="Zxcvb?"))
+    assert watched.page.locator("li.card").count() == 0
+    answer(watched)
+    assert watched.answer() == NO_ANSWER
+    assert demo.model.asked == asked
+
+
+def test_every_trial_comes_to_its_end(demo: Demo, opened: Opener) -> None:
+    watched = ready(opened, demo.link())
+    page = watched.page
+    names = page.locator("#trial option").all_text_contents()[1:]
+    assert names == [trial["name"] for trial in TRIALS]
+    faults = []
+    for number, trial in enumerate(TRIALS):
+        page.locator("#trial").select_option(str(number))
+        until_state(watched, "ready")
+        setting = trial["setting"]
+        shown = {name: page.locator(f"#{name}").input_value() for name in setting}
+        assert shown == {name: str(value) for name, value in setting.items()}
+        page.locator("#pace").select_option("0")
+        answer(watched)
+        style = STYLES[setting.get("style", "numeric")]
+        match = "hierarchical" if style is LABEL else "exact"
+        question = setting["question"]
+        passages = passages_for(question, setting.get("style", "numeric"), setting.get("most", 4))
+        text = script(question, passages, setting.get("scenario", "invented"))
+        try:
+            whole = expected(text, passages, style=style, match=match)
+            assert_read_well(watched.attempts()[-1], whole)
+        except AssertionError as error:
+            faults.append(f"{trial['name']}: {error}")
+    assert faults == []
+
+
+def test_focus_is_seen_wherever_it_is(demo: Demo, opened: Opener) -> None:
+    watched = ready(opened, demo.link(pace=0, scenario="clean"))
+    page = watched.page
+    answer(watched)
+    page.locator("body").focus()
+    page.evaluate("scrollTo(0, 0)")
+    reached = set()
+    unseen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name, seen = page.evaluate(
+            """() => {
+              const node = document.activeElement;
+              const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(node);
+              const seen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+              const name = node.id || node.className || node.localName;
+              return [name, seen || boxShadow !== "none"];
+            }"""
+        )
+        reached.add(name)
+        if not seen and name != "body":
+            unseen.append(name)
+    assert unseen == []
+    assert {"question", "search", "ask", "trial", "scenario", "link", "chip"} <= reached
+
+
 def test_card_lights_what_rests_on_it(demo: Demo, opened: Opener) -> None:
     watched = ready(opened, demo.link(pace=0, scenario="clean"))
     page = watched.page
@@ -556,8 +678,6 @@ def look_at_hostile(watched: Watched, url: str) -> None:
 
 
 # -- Screens --------------------------------------------------------------------
-
-WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 
 
 @pytest.mark.parametrize(

@@ -415,3 +415,16 @@ def test_answer_of_100_kb_is_shown_whole(site: Site, opened: Opener) -> None:
     sentences = watched.page.locator("#answer .sentence").count()
     assert sentences == checked.summary.sentences
     assert counts <= 10 * sentences + 10
+
+
+def test_long_stretch_of_prose_is_no_single_text_node(site: Site, opened: Opener) -> None:
+    # Appending copies a node: one that grew with the answer would cost its square.
+    text = "word " * 4000
+    watched = start(site, opened, answering(re.findall(r".{1,50}", text), 1))
+    finish(watched)
+    assert watched.answer() == text
+    lengths = watched.page.evaluate(
+        "[...document.querySelector('#answer p > span').childNodes].map(({ length }) => length)"
+    )
+    assert max(lengths) <= 1050
+    assert len(lengths) <= 2 * len(text) / 1000
