@@ -23,6 +23,7 @@ _LEAD = re.compile(
     r"(?:\A|(?<=[\r\n]))[^\S\r\n]*(?:(?:[>*+-]|[0-9]{1,9}[.)])[^\S\r\n]*)*\Z|[^\S\r\n]+\Z"
 )
 _BLANK_LINES = re.compile(r"\A(?:[^\S\r\n]*[\r\n])+")
+_BLANKS = re.compile(r"\A[^\S\r\n]+")
 _LINE_BREAK = re.compile(r"[\r\n]")
 
 
@@ -134,7 +135,8 @@ class Withheld:
             kept: list[Text | Citation] = [e for e in events if isinstance(e, Citation)]
             return [Text(owed), *kept] if owed else kept
         self._owed = None
-        return events
+        # The rest of the line goes too: behind a closing fence it would open the code again.
+        return _without_blanks(events)
 
     def _without_lead(self, events: list[Text | Citation]) -> str:
         """Take the lead of the next sentence off the end of the events and return it."""
@@ -173,3 +175,15 @@ class Withheld:
         if text:
             self._shown += len(text)
             out.append(Text(text))
+
+
+def _without_blanks(events: list[Text | Citation]) -> list[Text | Citation]:
+    """Return the events without the blanks that they begin with."""
+    rest = list(events)
+    while rest and isinstance(rest[0], Text):
+        text = _BLANKS.sub("", rest[0].text)
+        if text:
+            rest[0] = Text(text)
+            break
+        del rest[0]
+    return rest
