@@ -1,4 +1,4 @@
-"""What a policy does, as the page shows it: text that waits, goes, is left out or warned of."""
+"""The raw side under a policy: text that waits, goes or is left out; and what is said of claims."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from citestream import NO_ANSWER
 from demo.app import create_app
 from demo.model import ScriptedModel
 from tests.browser.conftest import Opener
@@ -49,50 +48,6 @@ def answer(watched: Watched) -> None:
 def removed(watched: Watched) -> str:
     """Return what the raw side says was taken out."""
     return "".join(watched.page.locator("#raw .removed").all_text_contents())
-
-
-def test_answer_is_in_the_end_what_the_policy_lets_pass(address: str, opened: Opener) -> None:
-    whole = f"{FIRST} {UNCITED} {LAST}"
-    cited = f"{FIRST} {LAST}"
-    watched = answered(opened, address)
-    page = watched.page
-    faults: list[tuple[object, ...]] = []
-    for emit, failure, shown, kind in (
-        ("token", "report", whole, "good"),
-        ("token", "warn", whole, "bad"),
-        ("token", "retry", cited, "good"),
-        ("token", "refuse", NO_ANSWER, "plain"),
-        ("sentence", "warn", whole, "bad"),
-        ("sentence", "omit", cited, "good"),
-        ("sentence", "retry", cited, "good"),
-        ("sentence", "refuse", NO_ANSWER, "plain"),
-        ("answer", "omit", cited, "good"),
-        ("answer", "retry", cited, "good"),
-        ("answer", "refuse", NO_ANSWER, "plain"),
-    ):
-        page.locator("#emit").select_option(emit)
-        page.locator("#failure").select_option(failure)
-        before = len(watched.attempts())
-        answer(watched)
-        verdict = page.locator("#verdict").get_attribute("data-kind")
-        if (watched.answer(), verdict) != (shown, kind):
-            faults.append((emit, failure, watched.answer(), verdict))
-        if page.locator("#raw .waiting").count():
-            faults.append((emit, failure, "something still waits"))
-        if emit != "token":
-            # Nobody has seen what did not pass.
-            seen = [text for texts in watched.attempts()[before:] for text in texts]
-            if failure != "warn" and any("So it" in text for text in seen):
-                faults.append((emit, failure, "an uncited sentence was seen"))
-    assert faults == []
-
-
-def test_sentence_that_is_warned_of_is_marked(address: str, opened: Opener) -> None:
-    watched = answered(opened, address, emit="token", failure="warn")
-    page = watched.page
-    assert page.locator("#answer [data-warning]").all_text_contents() == [UNCITED]
-    assert page.locator("#verdict").inner_text() == "Read it with care: a sentence cites nothing."
-    assert watched.violations() == []
 
 
 def test_sentence_that_is_left_out_is_struck_on_the_raw_side_alone(
