@@ -205,7 +205,9 @@ function ended(error, signal) {
     verdict("bad", "The server is gone. What came so far is above.");
     become("gone");
   } else if (error instanceof AnswerError) {
-    verdict("bad", error.message);
+    // What a model's server said is in the log of ours.
+    const down = error.status === 502 ? "The model cannot be reached." : error.message;
+    verdict("bad", down);
     become("failed");
   } else {
     become("failed");

@@ -2,9 +2,9 @@
 // page's own link. It knows nothing of answers.
 
 const NAMES = {
-  ranker: { bm25: "BM25 (SQLite)", words: "word overlap" },
+  ranker: { bm25: "BM25", words: "word overlap" },
   style: { numeric: "[1]", prefix: "[S1]", label: "[Article 4]" },
-  emit: { token: "as it comes", sentence: "sentence by sentence", answer: "when it is whole" },
+  emit: { token: "as it comes", sentence: "by sentence", answer: "when whole" },
   failure: {
     report: "report only",
     warn: "warn",
@@ -12,7 +12,7 @@ const NAMES = {
     retry: "ask once more",
     refuse: "refuse",
   },
-  claims: { off: "not compared", compare: "numbers, words" },
+  claims: { off: "not compared", compare: "compared" },
 };
 
 const NUMBERS = new Set(["most", "pace", "chunk"]);
@@ -32,6 +32,8 @@ export class Setting {
   #form;
   #options;
   #change;
+  // How many passages are wanted, of a model that can take as many.
+  #most = 4;
 
   /**
    * @param {HTMLFormElement} form
@@ -51,7 +53,6 @@ export class Setting {
     this.#offer("emit", Object.keys(options.policies));
     this.#offer("claims", options.claims);
     this.#offerForModel();
-    this.#of("most").value = "4";
     this.apply(Object.fromEntries(new URLSearchParams(location.search)));
     form.addEventListener("change", (event) => this.#changed(event.target));
   }
@@ -60,7 +61,7 @@ export class Setting {
   get values() {
     const values = {};
     for (const control of this.#form.elements) {
-      if (!control.name || control.disabled || control.closest("[hidden]")) continue;
+      if (!control.name || control.closest("[hidden]")) continue;
       if (control.value === "" && control.name !== "question") continue;
       values[control.name] = NUMBERS.has(control.name) ? Number(control.value) : control.value;
     }
@@ -82,6 +83,7 @@ export class Setting {
     for (const [name, value] of Object.entries(values)) {
       const control = this.#of(name);
       if (!control || name === "model" || !control.name) continue;
+      if (name === "most" && Number(value) >= 1) this.#most = Number(value);
       if (control.tagName === "SELECT") choose(control, String(value));
       else control.value = String(value).slice(0, control.maxLength);
       if (name === "emit") this.#offerFailures();
@@ -102,6 +104,7 @@ export class Setting {
       return;
     }
     if (!control.name) return;
+    if (control.name === "most") this.#most = Number(control.value);
     if (control.name === "model") this.#offerForModel();
     if (control.name === "emit") this.#offerFailures();
     this.#of("trial").value = "";
@@ -116,11 +119,13 @@ export class Setting {
     fill(this.#of("scenario"), scenarios.map(([name, what]) => [name, what]));
     for (const name of ["scenario", "pace", "chunk"]) {
       // Another model decides by itself what it writes and when.
-      this.#of(name).disabled = !scenarios.length;
+      this.#of(name).closest(".field").hidden = !scenarios.length;
     }
     this.#offer("style", model.styles);
-    const counts = Array.from({ length: model.most_passages }, (_, index) => String(index + 1));
+    const most = model.most_passages;
+    const counts = Array.from({ length: most }, (_, index) => String(index + 1));
     fill(this.#of("most"), counts.map((count) => [count, count]));
+    choose(this.#of("most"), String(Math.min(this.#most, most)));
     this.#offerFailures();
   }
 
