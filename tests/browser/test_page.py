@@ -277,33 +277,6 @@ def test_policy_decides_what_is_shown_and_what_is_taken_back(demo: Demo, opened:
     assert faults == []
 
 
-def test_retracted_text_visibly_goes(demo: Demo, opened: Opener) -> None:
-    watched = ready(
-        opened, demo.link(pace=200, scenario="stubborn", emit="token", failure="refuse")
-    )
-    page = watched.page
-    page.get_by_role("button", name="Answer", exact=True).click()
-    retracted = page.locator("#retracted")
-    watched.until(retracted.text_content, "the draft to be taken back")
-    draft, *_ = watched.attempts()
-    assert retracted.text_content() == draft[-1]
-    assert retracted.get_attribute("aria-hidden") == "true"
-    until_state(watched, "done")
-    assert watched.answer() == NO_ANSWER
-    watched.until(lambda: retracted.text_content() == "", "the draft to be gone")
-
-
-def test_warning_is_on_its_sentence_and_in_the_verdict(demo: Demo, opened: Opener) -> None:
-    watched = ready(opened, demo.link(pace=0, scenario="half", emit="token", failure="warn"))
-    page = watched.page
-    answer(watched)
-    assert page.locator("#answer [data-warning]").all_text_contents() == [
-        "So it should work out in your case as well."
-    ]
-    assert page.locator("#verdict").get_attribute("data-kind") == "bad"
-    assert page.locator("#verdict").inner_text() != ""
-
-
 # -- What a reader does ----------------------------------------------------------
 
 
@@ -553,6 +526,8 @@ def test_link_carries_the_whole_setting(demo: Demo, opened: Opener) -> None:
     link = page.locator("#link").get_attribute("href") or ""
     carried = {name: value for name, (value,) in parse_qs(urlsplit(link).query).items()}
     assert {name: carried.get(name) for name in setting} == setting
+    # The page's own address is the link, so that a reload keeps it.
+    assert page.url == demo.link().partition("?")[0] + link
     again = opened(demo.link().partition("?")[0] + link)
     until_state(again, "ready", "failed")
     assert {name: again.page.locator(f"#{name}").input_value() for name in setting} == setting
