@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.measure import Row
 
 # Each has a `rows()`.
-MODULES = ("limits", "serve", "doors", "browser")
+MODULES = ("limits", "gates", "serve", "doors", "browser")
 
 
 def machine() -> str:

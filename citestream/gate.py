@@ -148,6 +148,7 @@ class Gate:
         self._at_once = policy.emit == "token"
         self._whole = policy.emit == "answer"
         self._withheld = Withheld()
+        self._settled = 0  # up to where what belongs to no sentence has been let out
         self._out: list[Event] = []
         self._released = False  # has all that waited for the end of the answer come out?
         # Sentences that have ended and are not out, and those a judge has.
@@ -211,9 +212,25 @@ class Gate:
             SourceError: The chunk is not a `str`.
         """
         self._check_open()
-        if self.decision is None:
-            events = self._filter.feed(chunk)
-            self._note(chunk)
+        if self.decision is not None:
+            return self.take()
+        events: list[Event] = [*self._filter.feed(chunk)]
+        if self._note(chunk):
+            return self.take()
+        if (
+            len(events) == 1
+            and (event := events[0]).__class__ is Text
+            and (self._whole or not self._out)
+        ):
+            # The most common chunk: more of a sentence that goes on.
+            if self._at_once:
+                self._seen = True
+                return events
+            self._withheld.add(event)
+            if self._filter.settled == self._settled:
+                return []
+            self._advance()
+        else:
             self._take(events)
         return self.take()
 
@@ -326,18 +343,18 @@ class Gate:
             self._judge_last(final)
         if self.decision is None and not self._at_once:
             self._advance()
-            if self._whole and self._waits() > MOST_WITHHELD:
-                self._decide("too_long", "refuse")
 
-    def _waits(self) -> int:
-        return len(self._withheld) + self._withheld.shown
-
-    def _note(self, chunk: str) -> None:
+    def _note(self, chunk: str) -> bool:
+        """Take note of what the model wrote; return whether it is too much to keep."""
         self._characters += len(chunk)
         if self._logged < MOST_DRAFT:
             kept = chunk[: MOST_DRAFT - self._logged]
             self._logged += len(kept)
             self._draft.append(kept)
+        if self._whole and self._characters > MOST_WITHHELD:
+            self._decide("too_long", "refuse")
+            return True
+        return False
 
     # Judging
 
@@ -524,7 +541,8 @@ class Gate:
                 self._tell_claim(judged.claim)
         if not queue and not self._at_once:
             if self._score is None:
-                self._show(self._withheld.flow(self._filter.settled))
+                self._settled = self._filter.settled
+                self._show(self._withheld.flow(self._settled))
             else:
                 self._show(self._withheld.rest())
 

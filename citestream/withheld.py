@@ -48,9 +48,6 @@ class Withheld:
         # The lead of a sentence that was left out: the next one may need it.
         self._owed: str | None = None
 
-    def __len__(self) -> int:
-        return self._end - self._at
-
     @property
     def shown(self) -> int:
         """How many characters have come out."""
