@@ -914,6 +914,17 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         assert process.stdout.read() == "model: scripted\n"
 
 
+def test_command_gives_the_page_the_choice_of_models(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "citestream", "demo", "--port", "0"]
+    # Nobody is asked before somebody asks.
+    models = ["--model", "http://127.0.0.1:9/v1", "--model", "scripted", "--model-name", "large"]
+    with started([*command, *models], ROOT) as (url, process):
+        options = httpx2.get(f"{url}/options").json()
+        assert process.stdout is not None
+        assert process.stdout.readline() == "model: large, scripted\n"
+    assert [model["name"] for model in options["models"]] == ["large", "scripted"]
+
+
 def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "citestream", "demo", *arguments],

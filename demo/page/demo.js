@@ -48,7 +48,7 @@ function become(state) {
 
 // -- The parts ---------------------------------------------------------------
 
-const popover = new Popover(at("popover"));
+const popover = new Popover(at("popover"), () => cards.light(null));
 const raw = new RawPane(at("raw"), at("held"));
 const follow = [at("raw"), at("answer")].map((pane) => pane.closest(".scroll"));
 
@@ -86,8 +86,8 @@ at("answer").addEventListener("pointerover", ({ target }) => {
   const chip = target.closest("button.chip");
   if (chip) cards.light(chip.dataset.label);
 });
-at("answer").addEventListener("pointerout", () => cards.light(null));
-at("answer").addEventListener("focusout", () => cards.light(null));
+at("answer").addEventListener("pointerout", () => cards.light(popover.label));
+at("answer").addEventListener("focusout", () => cards.light(popover.label));
 
 // -- Search ------------------------------------------------------------------
 
@@ -152,6 +152,7 @@ async function answer(setting) {
   const mine = new AbortController();
   answering = mine;
   clear(values.emit === "sentence" || values.emit === "answer");
+  at("answer").dataset.style = values.style;
   become("answering");
   bringIntoView(at("answer-title"));
   // The server gives as many as the model can take, which is what the cards show.

@@ -12,9 +12,15 @@ export class Popover {
   #body;
   #chip = null;
   #quiet = false;
+  #onClose;
 
-  constructor(root) {
+  /**
+   * @param {Element} root
+   * @param {() => void} onClose
+   */
+  constructor(root, onClose) {
     this.#root = root;
+    this.#onClose = onClose;
     this.#title = root.querySelector("h2");
     this.#body = root.querySelector("#popover-body");
     root.querySelector("button").addEventListener("click", () => this.#close(true));
@@ -31,6 +37,11 @@ export class Popover {
     });
     addEventListener("resize", () => this.#chip && this.#place());
     addEventListener("scroll", () => this.#chip && this.#place(), { capture: true, passive: true });
+  }
+
+  /** The label of what is open, or null. */
+  get label() {
+    return this.#chip?.dataset.label ?? null;
   }
 
   /** Opens for a chip: at its focus, at a click, and with Enter, which goes into the box. */
@@ -63,6 +74,7 @@ export class Popover {
     this.#chip = null;
     chip.removeAttribute("aria-expanded");
     this.#root.hidden = true;
+    this.#onClose();
     if (!back) return;
     this.#quiet = true;
     chip.focus();
