@@ -376,7 +376,7 @@ class BlockFilter(ShortWay):
         if start == end:
             return end
         regions = visible.regions
-        if regions.clear and "\n" not in text[:start]:
+        if regions.clear and "\n" not in text[:start] and "\r" not in text[:start]:
             return start
         regions = regions.clone()
         regions.advance(text[:start])
@@ -538,6 +538,7 @@ class BlockFilter(ShortWay):
         self._events.append(citation)
         scanner.drop(end - start)
         scanner.searched = 0
+        self._mended = -1
 
     def _remove(self, start: int, end: int, citation: Citation | None) -> None:
         """Take a marker out of the text; what goes with it is decided when more is known."""

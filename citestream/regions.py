@@ -248,7 +248,9 @@ class Regions:
         """Return the verdict when the answer ends here: a fence is cut, all else is text."""
         self._settle("\n")
         if self._verdict is _VERDICT_OPEN:
-            return _VERDICT_CLOSED if self._info else _VERDICT_FAILED
+            # A fence that the end cuts has ended the paragraph, and what was open in it.
+            fence = self._info is not None and self._info is self._watched
+            return _VERDICT_CLOSED if fence else _VERDICT_FAILED
         return self._verdict
 
     @property
@@ -618,13 +620,16 @@ class Regions:
         newline = text.find("\n", pos)
         complete = newline >= 0
         line = text[pos:newline] if complete else text[pos:]
+        if len(line) >= MOST_BEGINNING:
+            # However much of it is there, as much is looked at.
+            line, complete = line[:MOST_BEGINNING], False
         kind, at, containers, run = read_line(
             line,
             self._containers,
             fence=self._fence,
             paragraph=self._paragraph,
             complete=complete,
-            may_wait=not (complete or known or len(line) >= MOST_BEGINNING),
+            may_wait=not (complete or known or len(line) == MOST_BEGINNING),
         )
         if kind is _KIND_WAIT:
             return ~pos
