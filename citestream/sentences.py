@@ -17,7 +17,7 @@ from citestream.events import Sentence, Text
 from citestream.regions import MOST_UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from citestream.events import Citation, Label
 
@@ -83,7 +83,7 @@ _MAY_BE_DELIMITER_ROW = re.compile(r"[|:\- \t]*")
 _BAR = re.compile(r"(?<!\\)\|")
 
 # All that may end a sentence or begin code.
-_SPECIAL = re.compile(f"[{_STOPS}\n\r`]")
+_find_special = re.compile(f"[{_STOPS}\n\r`]").search
 
 # Looking a member up on its class costs as much as a call in CPython 3.11.
 _KIND_BLANK = Kind.BLANK
@@ -339,7 +339,7 @@ class Sentences:
         """
         return self._base
 
-    def feed(self, events: Iterable[Text | Citation]) -> list[Sentence]:
+    def feed(self, events: Iterable[Text | Citation]) -> Sequence[Sentence]:
         """Follow the next events; return the sentences that nothing more can belong to.
 
         Args:
@@ -348,38 +348,47 @@ class Sentences:
         """
         for event in events:
             text = event.text
-            if not isinstance(event, Text):
-                self._mark(event)
-                continue
             if self._calm:
-                # Words alone are told in half the time of a search.
-                if text.replace(" ", "").isalnum() or _SPECIAL.search(text) is None:
-                    whole = self._text + text
-                    if len(whole) < MOST_SENTENCE:
+                whole = self._text + text
+                if len(whole) < MOST_SENTENCE:
+                    if isinstance(event, Text):
+                        if _find_special(text) is not None:
+                            self._wake()
+                            self._text = whole
+                            if self._find(False):
+                                self._scan()
+                        else:
+                            self._text = whole
+                        continue
+                    if text:
+                        self._marks.append(event)
                         self._text = whole
                         continue
             elif (
-                text[:1] == " "
+                self._end == len(self._text)
+                and text[:1] == " "
                 and text[1:].isalpha()
-                and self._end == len(self._text)
+                and len(text) < MOST_SENTENCE
                 and self._line < 0
                 and not self._marked
+                and isinstance(event, Text)
             ):
                 # The most common way that a sentence ends.
                 self._end_sentence(self._end, self._end)
                 self._base += 1
-                self._calm = True
-                text = text[1:]
-                if len(text) < MOST_SENTENCE:
-                    self._text = text
-                    continue
-            self._take(text)
+                self._text = text[1:]
+                self._worded = self._calm = True
+                continue
+            if isinstance(event, Text):
+                self._take(text)
+            else:
+                self._mark(event)
         if not self._ended:
-            return []
+            return ()
         ended, self._ended = self._ended, []
         return ended
 
-    def finish(self) -> list[Sentence]:
+    def finish(self) -> Sequence[Sentence]:
         """Say that no more comes; return the sentences still open."""
         self._wake()
         self._scan(final=True)
@@ -398,19 +407,10 @@ class Sentences:
             self._passed = len(self._marks)
 
     def _take(self, text: str) -> None:
-        """Go on over the next piece of text."""
-        size = len(self._text)
-        if self._calm:
-            self._calm = False
-            self._at = size
-            self._passed = len(self._marks)
-            if size + len(text) < MOST_SENTENCE:
-                self._text += text
-                if self._find(False):
-                    self._scan()
-                return
+        """Go on over the next piece of text, however long."""
+        self._wake()
         start = 0
-        room = MOST_SENTENCE - size
+        room = MOST_SENTENCE - len(self._text)
         while len(text) - start >= room:
             self._text += text[start : start + room]
             start += room
@@ -493,7 +493,7 @@ class Sentences:
         while True:
             mark = marks[self._passed] if self._passed < len(marks) else None
             limit = len(text) if mark is None else mark.start - self._base
-            match = _SPECIAL.search(text, self._at, limit)
+            match = _find_special(text, self._at, limit)
             if match is None:
                 if mark is not None:
                     self._passed += 1
@@ -553,8 +553,6 @@ class Sentences:
 
     def _has_word(self, end: int) -> bool:
         """Return whether a word stands before `end`, apart from the marks."""
-        if self._text[:1].isalpha() and not (self._marks and self._marks[0].start == self._base):
-            self._worded = True
         while not self._worded:
             passed = self._word_mark < self._passed
             limit = self._marks[self._word_mark].start - self._base if passed else end
