@@ -293,6 +293,7 @@ class BlockFilter(ShortWay):
         while True:
             if self._judged is not None:
                 if not self._settle(self._judged):
+                    self._show_before(self._judged)
                     return False
             elif self._hole >= 0 and self._run < 0:
                 if not self._mend():
@@ -449,11 +450,19 @@ class BlockFilter(ShortWay):
         """Show what is before a marker that is kept if it is one, and text if it is not."""
         scanner = self._scanner
         reading = scanner.reading
-        if reading is None or not self._common or self._hole >= 0 or not scanner.read_early:
+        if reading is None or not scanner.read_early or not self._keeps_all_before:
             return
-        if self._tally.knows(reading):
-            lead_end = scanner.start - (scanner.text[scanner.start - 1 : scanner.start] == "!")
-            self._show(lead_end)
+        if self._tally.keeps(reading):
+            bare = scanner.wraps(scanner.start, scanner.end) is False
+            if bare:
+                scanner.leave_outer()
+            linked = not bare or scanner.peek(scanner.end) in {None, "("}
+            self._show(scanner.lead_end if linked else scanner.start)
+
+    @property
+    def _keeps_all_before(self) -> bool:
+        """Whether all before a marker that is kept comes out as it is."""
+        return self._common is not None and self._hole < 0 and not self._outer_holes
 
     def _close_outer_holes(self) -> int:
         """Mend the holes that no marker of a run follows; return by how much the text shrank."""
@@ -478,6 +487,8 @@ class BlockFilter(ShortWay):
             if wraps is None:
                 return False
             if wraps:
+                # The pair is then what is being read.
+                scanner.pop()
                 judged.wrap(scanner.text)
                 continue
             if judged.text is None:
@@ -508,6 +519,14 @@ class BlockFilter(ShortWay):
         else:
             self._remove(judged.start, judged.end, citation)
         return True
+
+    def _show_before(self, judged: _Judged) -> None:
+        """Show what is before a marker that is kept, whatever still belongs to it."""
+        if judged.cited and self._keeps_all_before:
+            shown = self._scanner.lead_end
+            self._show(shown)
+            judged.start -= shown
+            judged.end -= shown
 
     def _image_mark(self, start: int) -> bool:
         """Return whether the exclamation mark of an image stands before a marker."""

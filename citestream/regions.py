@@ -503,8 +503,8 @@ class Regions:
         if char == "`":
             return self._backticks(text, pos, end, known, escaped=False)
         then = _run_end(text, pos, end)
-        may_grow = then == end and not known
         double = then - pos > 1
+        may_grow = then == end and not (known or double)
         before = text[pos - 1] if pos else self.last
         for opener in self._openers:
             if opener.closer == "$$":
@@ -527,7 +527,10 @@ class Regions:
         return pos + 1
 
     def _backticks(self, text: str, pos: int, end: int, known: bool, *, escaped: bool) -> int:
-        then = _run_end(text, pos, end)
+        then = _run_end(text, pos, min(end, pos + MOST_UNDECIDED))
+        if then - pos == MOST_UNDECIDED:
+            self._be_in_doubt()
+            return then
         if then == end and not known:
             return -1
         run = text[pos:then]
@@ -579,6 +582,7 @@ class Regions:
             self._openers = (*self._openers, info)
             self.last = "`"
             self._inline(text + "`", 0, len(text), known=True)
+            self.last = (text or "`")[-1]
 
     # Lines
 

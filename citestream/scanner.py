@@ -146,7 +146,21 @@ class Scanner:
     @property
     def read_early(self) -> bool:
         """Whether a bracket is read whole, and waits for a region that may or may not close."""
-        return self._regions is not None and len(self._chain) == 1 and self._chain[0][1].whole
+        return self._regions is not None and self.open and self._chain[-1][1].whole
+
+    @property
+    def lead_end(self) -> int:
+        """Where all ends that is before the outermost bracket and an image's mark of it."""
+        at = self._chain[0][0] if self._chain else self.start
+        return at - (self.text[at - 1 : at] == "!")
+
+    def leave_outer(self) -> None:
+        """Read on the innermost bracket alone: those around it are text."""
+        first, innermost = self._chain[0][0], self._chain[-1]
+        if self._regions is not None and first < innermost[0]:
+            self._regions = self._here = self._regions.clone()
+            self._here.advance(self.text[first : innermost[0]])
+        self._chain = [innermost]
 
     def cut(self, start: int, end: int) -> None:
         """Remove a piece of the text; it is read again from there."""
@@ -254,19 +268,13 @@ class Scanner:
         return len(self._chain) > 1 and self._chain[-2][0] == start - 1
 
     def wraps(self, start: int, end: int) -> bool | None:
-        """Return whether a pair of brackets stands around `start:end`; `None`: it is to come.
-
-        The pair is then what is being read.
-        """
+        """Return whether a pair of brackets stands around `start:end`; `None`: it is to come."""
         if not self.may_wrap(start):
             return False
         closer = self.peek(end)
         if closer is None:
             return None
-        if not closer or closer != self._style.pairs.get(self.text[start - 1]):
-            return False
-        self._chain.pop()
-        return True
+        return closer != "" and closer == self._style.pairs.get(self.text[start - 1])
 
     def read(self) -> Found:
         """Read on, and say what becomes of the innermost bracket."""

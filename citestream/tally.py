@@ -108,13 +108,13 @@ class Tally:
             self.truncated = True
         return cited, invalid
 
-    def knows(self, reading: Reading) -> bool:
-        """Return whether all labels of a marker have a passage."""
-        if reading.unlisted or reading.drifted:
+    def keeps(self, reading: Reading) -> bool:
+        """Return whether a marker is kept: a label of it has a passage."""
+        if reading.drifted:
             return False
         if reading.found is not None:
-            return all(reading.found)
-        return all(label in self._known for label in reading.labels)
+            return any(reading.found)
+        return any(label in self._known for label in reading.labels)
 
     def keep(self, label: Label) -> tuple[Passage, ...] | None:
         """Count a marker that names one label, if that has a passage; return its passages."""

@@ -389,10 +389,13 @@ class _Alignment:
             return known
         found: list[tuple[int, Reading]] = []
         self._markers[at] = found
-        # An image's sign belongs to a marker only where a link follows it.
-        image = self._answer.startswith("![", at)
-        bracket = at + image
-        if self._answer[bracket : bracket + 1] in PAIRS:
+        # An image's sign belongs to a marker only where a link follows it; it may
+        # have come to stand before the marker when others went from between them.
+        image = self._answer.startswith("!", at)
+        brackets = {at + 1, *self._gone_inside(at + 1)} if image else {at}
+        for bracket in brackets:
+            if self._answer[bracket : bracket + 1] not in PAIRS:
+                continue
             for end, readings in self._bracketed(bracket):
                 destination = _DESTINATION.match(self._answer, end)
                 for reading in readings:

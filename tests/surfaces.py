@@ -8,9 +8,11 @@ shape and name it in `SURFACES`.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from starlette.types import Message
@@ -111,20 +113,29 @@ def run_filter_text(
     return Outcome(visible, texts.summary)
 
 
+@cache
+def _runner() -> asyncio.Runner:
+    """Give one loop for all answers: a new one for each costs more than the answer."""
+    runner = asyncio.Runner()
+    atexit.register(runner.close)
+    return runner
+
+
+async def in_turn(chunks: Sequence[str]) -> AsyncIterator[str]:
+    for chunk in chunks:
+        yield chunk
+
+
 def run_stream(
     chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]
 ) -> Outcome:
-    async def source() -> AsyncIterator[str]:
-        for chunk in chunks:
-            yield chunk
-
     async def read() -> Outcome:
-        stream = CitationStream(source(), passages, **options)
+        stream = CitationStream(in_turn(chunks), passages, **options)
         visible = "".join([text async for text in stream.text()])
         assert stream.summary is not None
         return Outcome(visible, stream.summary)
 
-    return asyncio.run(read())
+    return _runner().run(read())
 
 
 def run_sse(chunks: Sequence[str], passages: PassageSource, options: Mapping[str, Any]) -> Outcome:
@@ -142,12 +153,12 @@ def run_sse(chunks: Sequence[str], passages: PassageSource, options: Mapping[str
         raise AssertionError("the client stays")
 
     async def read() -> Summary:
-        response = CitationResponse(list(chunks), passages, ping=0, **options)
+        response = CitationResponse(in_turn(chunks), passages, ping=0, **options)
         await response({"type": "http", "method": "GET", "headers": []}, receive, send)
         assert response.stream.summary is not None
         return response.stream.summary
 
-    summary = asyncio.run(read())
+    summary = _runner().run(read())
     *events, last = [block.split(b"\ndata: ") for block in b"".join(sent).split(b"\n\n")[:-1]]
     assert {name for name, _ in events} <= {b"event: delta", b"event: citation"}
     assert last[0] == b"event: summary"
