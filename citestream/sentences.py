@@ -17,7 +17,7 @@ from citestream.events import Sentence, Text
 from citestream.regions import MOST_UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from citestream.events import Citation, Label
 
@@ -339,7 +339,7 @@ class Sentences:
         """
         return self._base
 
-    def feed(self, events: Iterable[Text | Citation]) -> Sequence[Sentence]:
+    def feed(self, events: Iterable[Text | Citation]) -> list[Sentence]:
         """Follow the next events; return the sentences that nothing more can belong to.
 
         Args:
@@ -384,11 +384,11 @@ class Sentences:
             else:
                 self._mark(event)
         if not self._ended:
-            return ()
+            return []
         ended, self._ended = self._ended, []
         return ended
 
-    def finish(self) -> Sequence[Sentence]:
+    def finish(self) -> list[Sentence]:
         """Say that no more comes; return the sentences still open."""
         self._wake()
         self._scan(final=True)
