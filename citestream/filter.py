@@ -60,7 +60,7 @@ class CitationFilter(BlockFilter):
         self,
         passages: PassageSource,
         *,
-        style: MarkerStyle | tuple[MarkerStyle, ...] = NUMERIC,
+        style: MarkerStyle | tuple[MarkerStyle, ...] | None = None,
         match: Literal["exact", "hierarchical"] = "exact",
         invalid: Invalid = "drop",
         replacement: str = "",
@@ -76,7 +76,9 @@ class CitationFilter(BlockFilter):
         Args:
             passages: What was in the prompt: how many, the texts, objects
                 that hold one, a mapping label -> passage, or `Passages`.
-            style: What a marker looks like; a tuple for several styles at once.
+            style: What a marker looks like; a tuple for several styles at once. Without
+                it the style that `passages` is written in, so that prompt and check
+                agree, and `NUMERIC` where that has none.
             match: How a label of label style finds its passage: `"exact"`, or
                 `"hierarchical"`, where a broader label finds it as well, and a
                 narrower one whose subdivision stands in the passage's text.
@@ -111,6 +113,8 @@ class CitationFilter(BlockFilter):
             raise ValueError(  # noqa: TRY004 - options fail alike
                 f"expected sentences to be True, False or Abbreviations, got {sentences!r}"
             )
+        if style is None:
+            style = _style_of(passages)
         styles = check_styles(style)
         sentence: object = refusal
         if sentence is not None and not (isinstance(sentence, str) and sentence.strip()):
@@ -241,6 +245,12 @@ def _with_sentences(events: list[Text | Citation], sentences: Sentences) -> list
     return [*events, *cast("list[Any]", ended)] if ended else events
 
 
+def _style_of(source: PassageSource) -> Any:
+    """Return the style that the prompt is written in."""
+    style = source.style if isinstance(source, Passages) else None
+    return NUMERIC if style is None else style
+
+
 def _passages(source: PassageSource, style: MarkerStyle | tuple[MarkerStyle, ...]) -> Passages:
     if not isinstance(source, Passages):
         return Passages(source, style=style)
@@ -329,7 +339,7 @@ def to_history(
     text: str,
     passages: PassageSource = 0,
     *,
-    style: MarkerStyle | tuple[MarkerStyle, ...] = NUMERIC,
+    style: MarkerStyle | tuple[MarkerStyle, ...] | None = None,
 ) -> str:
     """Return an answer as it should go into the next prompt: without its markers.
 
@@ -340,7 +350,7 @@ def to_history(
     Args:
         text: What the model wrote, or the cleaned answer.
         passages: What was in the prompt; only label style needs it.
-        style: What a marker looks like.
+        style: What a marker looks like, as for `CitationFilter`.
     """
     return check_citations(text, passages, style=style, show="none").answer
 

@@ -23,7 +23,8 @@ from citestream.exceptions import (
     SourceError,
     StyleError,
 )
-from citestream.styles import NUMERIC
+from citestream.filter import to_history
+from citestream.styles import NUMERIC, prefixed
 from tests.splits import SPLITS
 
 
@@ -118,6 +119,18 @@ def test_text_that_needs_no_look_comes_out_as_it_came_in() -> None:
     assert filter_.feed("") == []
     assert filter_.feed("\n") == [Text("\n")]
     assert filter_.feed("rose [imp") == [Text("rose [imp")]
+
+
+def test_the_style_of_the_prompt_is_that_of_the_check() -> None:
+    passages = Passages(2, style=prefixed("S"))
+    checked = check_citations("Rent rose [S1] and [S7], not [1].", passages)
+    assert (checked.answer, checked.cited, checked.invalid) == (
+        "Rent rose [S1], not [1].",
+        [1],
+        [7],
+    )
+    assert check_citations("Rent rose [S1].", passages, style=NUMERIC).answer == "Rent rose [S1]."
+    assert to_history("Rent rose [S1], not [1].", passages) == "Rent rose, not [1]."
 
 
 def test_what_is_held_can_be_seen() -> None:

@@ -217,7 +217,7 @@ def test_pattern_names_labels(pattern: str, label: str) -> None:
     assert check_citations(f"A [{label}].", {label: "x"}, style=style).cited == [label]
 
 
-@pytest.mark.parametrize("style", [(), (1,), None, "numeric", [OPENAI]])
+@pytest.mark.parametrize("style", [(), (1,), 7, "numeric", [OPENAI]])
 def test_what_is_no_style_is_refused(style: Any) -> None:
     with pytest.raises(StyleError, match="expected a MarkerStyle or a tuple of them"):
         CitationFilter({}, style=style)
