@@ -58,8 +58,10 @@ const MOST_CHARACTERS = 4_000_000;
 // An error is a sentence; this is what is read of a body that turns out to be a page.
 const MOST_ERROR = 65_536;
 
-// Half of a frame: the other half is for layout and paint.
+// Half of a frame: the other half is for layout and paint. Where these take
+// longer, as much is worked as they take, up to what is felt by nobody.
 const BUDGET_MS = 8;
+const MOST_BUDGET_MS = 20;
 
 // Parsed without a pause; some hundred events, a millisecond or two.
 const MOST_AT_ONCE = 16_384;
@@ -220,6 +222,7 @@ export async function* readEvents(stream, { signal, silence, most } = {}) {
   let silent = false;
   let summarised = false;
   let since = performance.now();
+  let budget = BUDGET_MS;
 
   async function read() {
     if (silence) {
@@ -244,11 +247,11 @@ export async function* readEvents(stream, { signal, silence, most } = {}) {
       try {
         result = await read();
       } catch (error) {
-        // What breaks after the summary breaks nothing.
+        // What breaks or is stopped after the summary loses nothing.
         if (summarised) return;
         throw error;
       }
-      signal?.throwIfAborted();
+      if (!summarised) signal?.throwIfAborted();
       const { done, value } = result;
       for (const piece of done ? [null] : piecesOf(value)) {
         for (const raw of piece ? parser.feed(piece) : parser.finish()) {
@@ -257,10 +260,12 @@ export async function* readEvents(stream, { signal, silence, most } = {}) {
           summarised = event.type === "summary";
           yield event;
           // Much that arrived at once would be one long task, as its reads do not wait.
-          if (performance.now() - since > BUDGET_MS) {
+          const paused = performance.now();
+          if (paused - since > budget) {
             await breathe();
-            signal?.throwIfAborted();
+            if (!summarised) signal?.throwIfAborted();
             since = performance.now();
+            budget = Math.min(Math.max(since - paused, BUDGET_MS), MOST_BUDGET_MS);
           }
         }
       }
@@ -291,6 +296,7 @@ function gone(cause) {
  * @param {RequestInit & {silence?: number, most?: number}} [options]
  */
 export async function* ask(url, body, { signal, headers, silence, most, ...init } = {}) {
+  const content = JSON.stringify(body);
   let response;
   try {
     response = await fetch(url, {
@@ -302,7 +308,7 @@ export async function* ask(url, body, { signal, headers, silence, most, ...init 
         "content-type": "application/json",
         ...headers,
       },
-      body: JSON.stringify(body),
+      body: content,
       signal,
     });
   } catch (cause) {
@@ -433,7 +439,7 @@ function placesOf(text, cited) {
 
 /** Says whether a piece of a text is a part of a longer number or word. */
 function isInside(text, start, end) {
-  const both = /^[\p{L}\p{N}]{2}$/u;
+  const both = /^(\p{L}{2}|\p{N}{2})$/u;
   return both.test(text.slice(start - 1, start + 1)) || both.test(text.slice(end - 1, end + 1));
 }
 
@@ -483,7 +489,7 @@ export class AnswerView {
   /** Removes all that is shown, and returns it. */
   clear() {
     const removed = this.#document.createDocumentFragment();
-    removed.append(...this.#root.childNodes);
+    while (this.#root.firstChild) removed.append(this.#root.firstChild);
     this.#passages = new Map();
     this.#chips = new Map();
     this.#sentences = new Map();
@@ -630,21 +636,29 @@ export class AnswerView {
     const { span, text } = this.#open[index];
     const start = text.indexOf(content);
     const end = start + content.length;
-    // The span stays where it is, so that a chip in it that has the focus keeps it.
-    span.before(...taken(span, start));
-    const rest = this.#document.createElement("span");
-    rest.append(...left(span, content.length));
-    span.after(rest);
+    for (const node of headOf(span, start)) span.before(node);
+    let sentence = span;
+    let rest = this.#document.createElement("span");
+    if (text.length - end > content.length) {
+      // Much has come behind it, the whole answer perhaps: what is shorter moves.
+      [sentence, rest] = [rest, span];
+      sentence.append(...headOf(span, content.length));
+      span.before(sentence);
+    } else {
+      // It stays where it is, so that a chip in it that has the focus keeps it.
+      rest.append(...tailOf(span, content.length));
+      span.after(rest);
+    }
     // Whatever came before it and ended no sentence is a heading, code or a bullet.
     this.#open.splice(0, index + 1, { span: rest, text: text.slice(end) });
-    span.className = "sentence";
-    span.dataset.covered = String(covered);
+    sentence.className = "sentence";
+    sentence.dataset.covered = String(covered);
     for (const label of new Set((cited ?? []).map(String))) {
-      add(this.#sentences, label, span);
-      if (label === this.#lit) span.classList.add("lit");
+      add(this.#sentences, label, sentence);
+      if (label === this.#lit) sentence.classList.add("lit");
     }
-    this.#worded.set(content, span);
-    if (!covered) this.#uncited.push(span);
+    this.#worded.set(content, sentence);
+    if (!covered) this.#uncited.push(sentence);
   }
 
   #note(content, name, value) {
@@ -662,28 +676,23 @@ function add(map, key, value) {
   else map.set(key, [value]);
 }
 
-/** Takes the first characters out of a span, as nodes; a citation is never cut. */
-function taken(span, length) {
-  const boundary = nodeAt(span, length);
-  const nodes = [...span.childNodes];
-  return boundary ? nodes.slice(0, nodes.indexOf(boundary)) : nodes;
-}
-
-/** Takes what follows the first characters out of a span. */
-function left(span, length) {
-  const boundary = nodeAt(span, length);
-  const nodes = [...span.childNodes];
-  return boundary ? nodes.slice(nodes.indexOf(boundary)) : [];
-}
-
-/** Returns the node that begins after so many characters, cutting a text node for it. */
-function nodeAt(span, length) {
-  let before = 0;
-  for (const node of span.childNodes) {
-    if (before >= length) return node;
+/** Returns the nodes of the first characters, cutting a text node for it and never a citation. */
+function headOf(span, length) {
+  const nodes = [];
+  let left = length;
+  for (let node = span.firstChild; node && left > 0; node = node.nextSibling) {
     const size = node.textContent.length;
-    if (node.nodeType === 3 && before + size > length) return node.splitText(length - before);
-    before += size;
+    if (node.nodeType === 3 && size > left) node.splitText(left);
+    nodes.push(node);
+    left -= size;
   }
-  return null;
+  return nodes;
+}
+
+/** Returns the nodes of what follows the first characters. */
+function tailOf(span, length) {
+  const nodes = [];
+  let node = headOf(span, length).pop()?.nextSibling ?? null;
+  for (; node; node = node.nextSibling) nodes.push(node);
+  return nodes;
 }

@@ -143,6 +143,24 @@ test("an answer with its summary ends in silence, whatever comes after it", asyn
   });
 });
 
+test("an abort after the summary comes too late", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const types = [];
+  for await (const { type } of readEvents(streamOf([DELTA + SUMMARY, ": ping\n\n"]), { signal })) {
+    types.push(type);
+    if (type === "summary") controller.abort();
+  }
+  assert.deepEqual(types, ["delta", "summary"]);
+});
+
+test("what cannot be sent is a mistake of the caller's, and not the server's", async () => {
+  const circular = {};
+  circular.self = circular;
+  const { error } = await collected(ask("http://127.0.0.1:9/", circular));
+  assert.equal(error.name, "TypeError");
+});
+
 test("an answer without a summary gives what came and says that the server is gone", async () => {
   const cut = [DELTA, SUMMARY.slice(0, -5)];
   const ends = [{}, { then: new Error("reset") }];
@@ -381,6 +399,7 @@ test("a citation is cut into one part for each label, and its text stays whole",
     ["[1-3]", [1, 2, 3], [["[", null], ["1-3", 1], ["]", null], ["", 2], ["", 3]]],
     // What was kept or flagged beside it is no chip.
     ["[12, 2]", [2], [["[12, ", null], ["2", 2], ["]", null]]],
+    ["[S12, S2]", [2], [["[S12, S", null], ["2", 2], ["]", null]]],
     ["[1](?)", [1], [["[", null], ["1", 1], ["](?)", null]]],
     ["[7]", [], [["[7]", null]]],
     // The caller's own way to write it.
