@@ -21,7 +21,7 @@ from citestream.filter import CitationFilter
 from citestream.passages import NO_ANSWER
 from citestream.policy import CHECKS, AnswerPolicy
 from citestream.refusal import RefusalFinder
-from citestream.sentences import Coverage
+from citestream.shown import MOST_NOTED, Shown, refusal
 from citestream.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_DRAFT",
-    "MOST_NOTED",
     "MOST_WITHHELD",
     "Ask",
     "Decision",
@@ -46,9 +45,6 @@ MOST_WITHHELD = 1_000_000
 
 A model's longest answers have some 200,000.
 """
-
-MOST_NOTED = 100
-"""Warnings and claims that the summary keeps; a hostile answer can cause any number."""
 
 MOST_DRAFT = 16_384
 """Characters of a refused draft that are logged."""
@@ -159,21 +155,14 @@ class Gate:
         self._marks: deque[Citation] = deque()
         refusal = options.get("refusal", NO_ANSWER)
         self._finder = None if refusal is None else RefusalFinder(refusal)
-        # The score of what is shown.
-        self._coverage = Coverage()
+        self._shown = Shown()
         self._passed = 0  # sentences that are not left out
         self._uncited = 0  # those of them without a citation
         self._citing = 0  # markers that cite a passage and are not left out
-        self._cited: dict[Label, None] = {}
-        self._cited_passages: dict[int, Passage] = {}
+        # Labels that have no passage, of sentences that were judged.
         self._invalid: dict[Label, None] = {}
-        self._kept = 0
-        self._omitted = 0
         self._why_omitted: Check | None = None
         self._seen = False  # has anything left?
-        self._warnings: list[Caution] = []
-        self._claims: list[Claim] = []
-        self._truncated = False
         # What the whole answer failed, told when it is out.
         self._late: list[Check] = []
         self._score: Summary | None = None
@@ -201,7 +190,7 @@ class Gate:
 
     @property
     def waiting(self) -> bool:
-        """Whether a sentence waits for a judge."""
+        """Whether a judge is still to be heard."""
         return bool(self._asked)
 
     def feed(self, chunk: str) -> list[Event]:
@@ -287,9 +276,7 @@ class Gate:
         self._check_open()
         self.conclude()
         self._finished = True
-        if self.decision is not None:
-            return [*self.take(), self._refused(ended, reason)]
-        return [*self.take(), self._shown(ended, reason)]
+        return [*self.take(), self._summary(ended, reason)]
 
     def discard(self, ended: Ended = "cancelled", reason: str | None = None) -> Summary:
         """Drop what is kept back and return the summary.
@@ -300,7 +287,7 @@ class Gate:
         self._check_open()
         self._finished = True
         if self.decision is not None:
-            return self._refused(ended, reason)
+            return self._summary(ended, reason)
         if self._score is None:
             self._score = self._filter.discard(ended, reason)
         if not self._at_once:
@@ -312,7 +299,7 @@ class Gate:
         if self._whole:
             self._forget()
             self._score.invalid = ()
-        return self._shown(ended, reason)
+        return self._summary(ended, reason)
 
     def cost(self, outcome: Outcome, reason: Check | None = None) -> tuple[Attempt, ...]:
         """Return what this attempt and those before it cost."""
@@ -328,7 +315,7 @@ class Gate:
                 sentences.append(event)
             elif isinstance(event, Text | Citation):
                 if isinstance(event, Citation):
-                    self._marks.append(event)
+                    self._mark(event)
                 if self._at_once:
                     self._show((event,))
                 else:
@@ -341,8 +328,26 @@ class Gate:
                 return
         if last:
             self._judge_last(final)
+        else:
+            self._judge_between(self._filter.settled)
         if self.decision is None and not self._at_once:
             self._advance()
+            if len(self._withheld) > MOST_WITHHELD:
+                # A judge holds it up; what follows is more than can wait.
+                for number in list(self._asked):
+                    self.hear(number, "unknown")
+
+    def _mark(self, mark: Citation) -> None:
+        """Keep a marker until its sentence has ended."""
+        if self._marks and not mark.text and not mark.cited:
+            last = self._marks[-1]
+            if last.end == mark.start and not last.cited:
+                # Any number of removed markers can stand in one place.
+                if len(last.invalid) < MOST_NOTED:
+                    invalid = tuple(dict.fromkeys((*last.invalid, *mark.invalid)))
+                    self._marks[-1] = replace(last, invalid=invalid)
+                return
+        self._marks.append(mark)
 
     def _note(self, chunk: str) -> bool:
         """Take note of what the model wrote; return whether it is too much to keep."""
@@ -370,9 +375,7 @@ class Gate:
 
     def _failures(self, sentence: Sentence) -> tuple[_Judged, list[Check]]:
         """Return what a sentence fails, in the order of the checks."""
-        if any(_is_invented(mark) for mark in self._marks_before(sentence.start)):
-            # It stood in a heading, or before a colon.
-            self._fail("invented_citation")
+        self._judge_between(sentence.start)
         marks = self._marks_before(sentence.end + 1)
         judged = _Judged(sentence, marks=sum(bool(mark.cited) for mark in marks))
         if self._judged and sentence.covered:
@@ -388,6 +391,11 @@ class Gate:
         if most is not None and self._passed >= most:
             failures.append("too_long")
         return judged, failures
+
+    def _judge_between(self, end: float) -> None:
+        """Judge the markers up to a place that are in no sentence: in a heading, before a colon."""
+        if any(_is_invented(mark) for mark in self._marks_before(end)):
+            self._fail("invented_citation")
 
     def _refuses(self, sentence: Sentence) -> bool:
         if self._finder is None or self._finder.found:
@@ -451,9 +459,7 @@ class Gate:
         if self._score.refused_by is not None and not (self._finder and self._finder.found):
             # It was said over several sentences, or where there are none.
             failures.append("model_refused")
-        if any(_is_invented(mark) for mark in self._marks_before(math.inf)):
-            # It stood in a heading at the end.
-            self._fail("invented_citation")
+        self._judge_between(math.inf)
         citing, sentences, uncited = self._citing, self._passed, self._uncited
         if last is not None:
             if any(self._actions.get(check) == "omit" for check in of_last):
@@ -521,7 +527,7 @@ class Gate:
             judged = queue.popleft()
             sentence = judged.sentence
             if judged.omitted:
-                self._omitted += 1
+                self._shown.omission()
                 self._show(self._withheld.omit(sentence.start, sentence.end))
                 continue
             if not self._at_once:
@@ -532,7 +538,7 @@ class Gate:
                     start = end - (sentence.end - sentence.start)
                     sentence = replace(sentence, start=start, end=end)
             judged.out = True
-            self._coverage.count(sentence)
+            self._shown.sentence(sentence)
             if self._tells:
                 self._out.append(sentence)
             for caution in judged.cautions:
@@ -549,26 +555,16 @@ class Gate:
     def _show(self, events: Iterable[Text | Citation]) -> None:
         for event in events:
             self._out.append(event)
-            if isinstance(event, Citation) and event.cited:
-                self._kept += 1
-                for label in event.cited:
-                    self._cited[label] = None
-                for passage in event.passages:
-                    self._cited_passages[id(passage)] = passage
+            if isinstance(event, Citation):
+                self._shown.citation(event)
 
     def _warn(self, caution: Caution) -> None:
         self._out.append(caution)
-        if len(self._warnings) < MOST_NOTED:
-            self._warnings.append(caution)
-        else:
-            self._truncated = True
+        self._shown.caution(caution)
 
     def _tell_claim(self, claim: Claim) -> None:
         self._out.append(claim)
-        if len(self._claims) < MOST_NOTED:
-            self._claims.append(claim)
-        else:
-            self._truncated = True
+        self._shown.claim(claim)
 
     # What ends it
 
@@ -602,64 +598,18 @@ class Gate:
         self.asks.clear()
         self._marks.clear()
         self._draft.clear()
-        self._warnings.clear()
-        self._claims.clear()
-        self._cited.clear()
-        self._cited_passages.clear()
         self._invalid.clear()
-        self._coverage = Coverage()
-        self._kept = self._omitted = 0
-        self._truncated = False
+        self._shown.clear()
 
-    def _shown(self, ended: Ended, reason: str | None) -> Summary:
-        """Return the score of what was shown."""
-        score = self._score
-        assert score is not None
-        known = self._filter.passages.by_label
-        cited = tuple(self._cited)
-        refused = score.refused_by is not None
-        coverage = self._coverage
-        return replace(
-            score,
-            cited=cited,
-            unused=tuple(label for label in known if label not in self._cited),
-            grounded=bool(cited) and not refused,
-            passages=() if refused else tuple(self._cited_passages.values()),
-            kept=self._kept,
-            truncated=score.truncated or self._truncated or coverage.truncated,
-            sentences=coverage.sentences,
-            uncited=coverage.uncited,
-            ended=ended,
-            reason=reason,
-            prior=tuple(label for label in cited if label not in known),
-            cited_in=tuple(coverage.places.items()),
-            warnings=tuple(self._warnings),
-            omitted=self._omitted,
-            attempts=self.cost("shown" if ended == "complete" else ended),
-            claims=tuple(self._claims),
-        )
-
-    def _refused(self, ended: Ended, reason: str | None) -> Summary:
-        """Return the score of a refusal: nothing of the draft is in it."""
-        assert self.decision is not None
-        refused = self.decision.action == "refuse"
-        outcome: Outcome = "refused" if refused else "retried"
-        return Summary(
-            cited=(),
-            invalid=(),
-            unused=(),
-            grounded=False,
-            refused_by="policy" if refused else None,
-            passages=(),
-            kept=0,
-            removed=0,
-            truncated=False,
-            sentences=0,
-            uncited=(),
-            ended=ended,
-            reason=self.decision.reason if refused else reason,
-            attempts=self.cost(outcome, self.decision.reason),
-        )
+    def _summary(self, ended: Ended, reason: str | None) -> Summary:
+        if self.decision is not None:
+            refused = self.decision.action == "refuse"
+            why = self.decision.reason
+            cost = self.cost("refused" if refused else "retried", why)
+            return refusal(cost, ended, why if refused else reason, refused=refused)
+        assert self._score is not None
+        cost = self.cost("shown" if ended == "complete" else ended)
+        return self._shown.summary(self._score, self.passages.by_label, cost, ended, reason)
 
     def _check_open(self) -> None:
         if self._finished:

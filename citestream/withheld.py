@@ -15,7 +15,10 @@ from citestream.events import Citation, Text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Withheld"]
+__all__ = ["MOST_REMOVED", "Withheld"]
+
+MOST_REMOVED = 100
+"""Removed markers in one place that are told of one by one; the summary counts them all."""
 
 # What belongs to the sentence behind it: the white space before it, and at the
 # start of a line the marks of a list or a quotation.
@@ -37,16 +40,20 @@ class Withheld:
     where the next one goes on in the same line, the white space behind it.
     """
 
-    __slots__ = ("_at", "_at_top", "_end", "_events", "_owed", "_shown")
+    __slots__ = ("_at", "_at_top", "_end", "_events", "_owed", "_removed", "_shown")
 
     def __init__(self) -> None:
         self._events: deque[Text | Citation] = deque()
         self._at = 0  # where the first of them begins
         self._end = 0  # where the last of them ends
         self._shown = 0  # how much has come out
+        self._removed = 0  # removed markers in the place of the last event
         self._at_top = False  # has anything been left out before any of it?
         # The lead of a sentence that was left out: the next one may need it.
         self._owed: str | None = None
+
+    def __len__(self) -> int:
+        return self._end - self._at
 
     @property
     def shown(self) -> int:
@@ -55,8 +62,15 @@ class Withheld:
 
     def add(self, event: Text | Citation) -> None:
         """Keep the next event."""
+        size = len(event.text)
+        if size or (isinstance(event, Citation) and event.cited):
+            self._removed = 0
+        else:
+            self._removed += 1
+            if self._removed > MOST_REMOVED:
+                return
         self._events.append(event)
-        self._end += len(event.text)
+        self._end += size
 
     def flow(self, end: int) -> list[Text | Citation]:
         """Let out what stands before `end` and belongs to no sentence, nor leads to one."""

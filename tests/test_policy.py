@@ -12,8 +12,9 @@ import pytest
 from citestream import NO_ANSWER, Citation, CitationStream, Passages, Text, check_citations
 from citestream.events import Caution, Ended, Event, Retract, Sentence, Summary
 from citestream.exceptions import CitestreamError, FinishedError, PolicyError
-from citestream.gate import MOST_DRAFT, MOST_NOTED, Gate
+from citestream.gate import MOST_DRAFT, Gate
 from citestream.policy import CHECKS, Action, AnswerPolicy, Emit
+from citestream.shown import MOST_NOTED
 from citestream.testing import FakeModel, cuts
 from tests.loops import on_every_loop
 
