@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from citestream.corrections import correction
 from citestream.events import Attempt, Caution, Citation, Claim, Retract, Sentence, Summary, Text
 from citestream.exceptions import FinishedError, PolicyError
+from citestream.exposed import Exposure
 from citestream.filter import CitationFilter
 from citestream.passages import NO_ANSWER
 from citestream.policy import CHECKS, AnswerPolicy
@@ -93,6 +94,8 @@ class _Judged:
     claim: Claim | None = None
     marks: int = 0
     """How many of its markers cite a passage."""
+    exposes: bool = False
+    """Whether it shows an invented marker when others are left out."""
     out: bool = False
 
 
@@ -162,6 +165,7 @@ class Gate:
         # Labels that have no passage, of sentences that were judged.
         self._invalid: dict[Label, None] = {}
         self._why_omitted: Check | None = None
+        self._exposure = Exposure(options) if policy.omits else None
         self._seen = False  # has anything left?
         # What the whole answer failed, told when it is out.
         self._late: list[Check] = []
@@ -383,7 +387,10 @@ class Gate:
         failures: list[Check] = []
         if self._refuses(sentence):
             failures.append("model_refused")
-        if any(_is_invented(mark) for mark in marks):
+        judged.exposes = self._exposure is not None and self._exposure.exposes(
+            sentence, marks, self.passages
+        )
+        if judged.exposes or any(_is_invented(mark) for mark in marks):
             failures.append("invented_citation")
         if not sentence.covered:
             failures.append("uncited_sentence")
@@ -424,6 +431,9 @@ class Gate:
             self._fail(check, judged)
         if self.decision is not None:
             return
+        if judged.exposes and not judged.omitted:
+            # Whatever the policy says of markers: the filter promises that none is shown.
+            self._omit("invented_citation", judged)
         self._queue.append(judged)
         if judged.omitted:
             self._leave_out(judged)
@@ -495,9 +505,14 @@ class Gate:
         elif action != "omit":
             self._decide(check, action)
         elif judged is not None:
-            judged.omitted = True
-            judged.cautions.clear()
-            self._why_omitted = self._why_omitted or check
+            self._omit(check, judged)
+
+    def _omit(self, check: Check, judged: _Judged) -> None:
+        judged.omitted = True
+        judged.cautions.clear()
+        self._why_omitted = self._why_omitted or check
+        assert self._exposure is not None  # the policy omits
+        self._exposure.omit(judged.sentence.content)
 
     def conclude(self) -> None:
         """Let the rest out, or refuse when nothing was left; a judge has had its time."""

@@ -16,6 +16,7 @@ from citestream.gate import MOST_DRAFT, Gate
 from citestream.policy import CHECKS, Action, AnswerPolicy, Emit
 from citestream.shown import MOST_NOTED
 from citestream.testing import FakeModel, cuts
+from citestream.withheld import MOST_REMOVED
 from tests.loops import on_every_loop
 
 EMITS: tuple[Emit, ...] = ("token", "sentence", "answer")
@@ -751,3 +752,53 @@ async def test_stream_without_a_policy_has_no_gate() -> None:
     assert stream._feed == stream._filter.feed
     assert stream._pull == stream._source.pull
     await stream.aclose()
+
+
+# -- What is around a sentence that is left out ------------------------------
+
+
+def test_omission_exposes_nothing_that_maths_protected() -> None:
+    policies = [
+        AnswerPolicy(emit=emit, **checks)  # type: ignore[arg-type]
+        for emit in EMITS[1:]
+        for checks in (
+            {"uncited_sentence": "omit", "invented_citation": "omit"},
+            # Whatever is said of markers: that none is shown is the filter's promise.
+            {"uncited_sentence": "omit"},
+        )
+    ]
+    for answer, expected in [
+        # The second sentence holds the end of the maths, and is left out.
+        ("Fine [1] $x[9]!\nBad$ it is. Good [2].", "Good [2]."),
+        ("Bad$ it. Fine [1] $x[9]$ and $y. Good [2].", "Good [2]."),
+        # Code that is whole stays, and what is left out with both its ends does no harm.
+        ("Bad `a[9]` it. See `b[9]` [1]. Good [2].", "See `b[9]` [1]. Good [2]."),
+        ("Bad. <b>See `b[9]` [1]. Good [2].", "Good [2]."),
+    ]:
+        for policy in policies:
+            for chunks in cuts(answer):
+                shown = visible(feed(Gate(3, policy), chunks))
+                assert shown == expected, (policy, chunks)
+                assert check_citations(shown, 3).summary.removed == 0
+
+
+def test_removed_markers_in_one_place_are_bounded() -> None:
+    for emit in EMITS:
+        gate = Gate(3, AnswerPolicy(emit=emit, no_citation="warn"))
+        for _ in range(50):
+            gate.feed("[7][9]" * 100)
+        assert len(gate._marks) == 1
+        assert len(gate._withheld._events) <= MOST_REMOVED
+        summary = summary_of(feed(gate, ["Word [1]."]))
+        assert (summary.removed, summary.invalid) == (10_000, (7, 9))
+
+
+def test_markers_in_a_heading_are_judged_when_it_has_passed() -> None:
+    for emit in EMITS:
+        gate = Gate(3, AnswerPolicy(emit=emit, invented_citation="refuse"))
+        gate.feed("# Title [1] ")
+        gate.feed("[1] " * 1000)
+        assert len(gate._marks) <= 1
+        assert gate.decision is None
+        gate.feed("[9]\n\nNo sentence has")
+        assert gate.decision is not None
