@@ -571,3 +571,94 @@ async def test_disconnect_while_withheld_drops_the_draft(
         ("cancelled", (), "client disconnected")
     ]
     assert not any("Zanzibar" in record.getMessage() for record in caplog.records)
+
+
+# -- The lifetimes of a stream, under a policy -------------------------------
+
+
+@on_every_loop
+async def test_source_that_raises_ends_a_withheld_answer_with_an_error_alone() -> None:
+    for emit, shown in (("token", "Good [1]. Zanzibar"), ("sentence", "Good [1]."), ("answer", "")):
+        model = FakeModel("Good [1]. ", "Zanzibar", " and so on", error_after=2)
+        policy = AnswerPolicy.strict(emit=emit)
+        told: list[Summary] = []
+        body = await sent_by(
+            CitationResponse(model, PASSAGES, policy=policy, on_summary=told.append, ping=0)
+        )
+        read = [(f["event"][0], json.loads(f["data"][0])) for f in events(body)]
+        assert _own_visible(body) == shown, emit
+        assert [name for name, _ in read[-2:]] == ["error", "summary"], emit
+        assert set(read[-2][1]) == {"reason", "id"}, emit
+        assert (read[-1][1]["ended"], read[-1][1]["refused_by"]) == ("error", None), emit
+        assert read[-1][1]["attempts"][0]["outcome"] == "error", emit
+        assert b"the model failed" not in body, emit
+        if emit != "token":
+            assert b"Zanzibar" not in body, emit
+        assert model.closed == 1, emit
+        assert len(told) == 1, emit
+
+
+@on_every_loop
+async def test_client_that_is_gone_before_the_first_item_costs_nothing() -> None:
+    model = FakeModel("Zanzibar [1].", stall_after=0)
+    told: list[Summary] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = CitationResponse(model, PASSAGES, policy=STRICT, on_summary=told.append, ping=0)
+        await response(scope, receive, send)
+
+    exchange = Exchange(app, method="GET")
+    exchange.gone.set()
+    with anyio.fail_after(5):
+        await exchange.run()
+    assert (model.pulled, model.closed) == (0, 1)
+    assert [(s.ended, s.passages, s.refused_by) for s in told] == [("cancelled", (), None)]
+    assert b"summary" not in exchange.body
+
+
+def test_reader_who_leaves_after_a_sentence_stops_the_model() -> None:
+    model = FakeModel("Good [1]. ", "Fine [2]. ", "More", " and more", stall_after=3)
+    policy = AnswerPolicy(emit="sentence", uncited_sentence="retry")
+    told: list[Summary] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = CitationResponse(
+            model, PASSAGES, policy=policy, retry=lambda _: [], on_summary=told.append
+        )
+        await response(scope, receive, send)
+
+    with serving(app) as server:
+        reply = Reply(server.port)
+        sent = reply.event()
+        assert sent is not None
+        assert sent.name == "delta"
+        reply.leave()
+        until(lambda: bool(told), "the summary is told")
+    assert (model.pulled, model.closed) == (3, 1)
+    assert told[0].ended == "cancelled"
+    assert [attempt.outcome for attempt in told[0].attempts] == ["cancelled"]
+
+
+@on_every_loop
+async def test_source_that_is_down_is_answered_before_the_stream_under_a_policy() -> None:
+    for emit in ("token", "answer"):
+        model = FakeModel(error_after=0)
+        response = CitationResponse(
+            model, PASSAGES, policy=AnswerPolicy.strict(emit=emit), first_item=True, ping=0
+        )
+
+        async def app(
+            scope: Scope, receive: Receive, send: Send, response: Response = response
+        ) -> None:
+            await response(scope, receive, send)
+
+        exchange = await Exchange(app, method="GET").run()
+        assert exchange.status == 502
+        assert set(json.loads(exchange.body)) == {"reason", "id"}
+
+
+@on_every_loop
+async def test_refusal_before_the_model_is_no_failure() -> None:
+    response = CitationResponse(FakeModel("Zanzibar."), [], policy=STRICT, first_item=True, ping=0)
+    body = await sent_by(response)
+    assert _own_visible(body) == NO_ANSWER
