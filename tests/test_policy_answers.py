@@ -19,8 +19,9 @@ from citestream.sentences import MOST_SENTENCE
 from citestream.styles import LABEL, NUMERIC
 from citestream.testing import invented
 from tests.answers import hostile_answer
-from tests.cases import SENTENCES
-from tests.test_policy import feed, summary_of, visible
+from tests.cases import BRACKETS, EXTRA, SENTENCES
+from tests.cases import NUMERIC as NUMERIC_CASES
+from tests.test_policy import EMITS, feed, summary_of, visible
 
 ANSWERS = int(os.environ.get("CITESTREAM_ANSWERS", "600"))
 
@@ -202,6 +203,24 @@ def test_sentence_cases_pass_exactly_if_all_their_sentences_are_cited() -> None:
     assert failures == []
 
 
+def test_policy_without_checks_changes_nothing_of_any_case() -> None:
+    failures: list[object] = []
+    for case in (*NUMERIC_CASES, *BRACKETS, *EXTRA):
+        plain = CitationFilter(case.passages, sentences=True, **case.options)
+        events: list[Event] = [*plain.feed(case.answer), *plain.finish()]
+        for emit in EMITS:
+            for chunks in ([case.answer], [*case.chunks]):
+                policy = AnswerPolicy(emit=emit)
+                gated = feed(Gate(case.passages, policy, sentences=True, **case.options), chunks)
+                _with_cost(summary_of(gated), summary_of(events))
+                # Where a sentence comes among the events depends on the cut.
+                if set(map(_told, gated)) != set(map(_told, events)):
+                    failures.append((case.name, emit, chunks))
+                if visible(gated) != visible(events):
+                    failures.append((case.name, emit, visible(gated)))
+    assert failures == []
+
+
 def test_no_cut_changes_what_is_shown() -> None:
     failures = []
     for seed in range(ANSWERS // 3):
@@ -266,6 +285,10 @@ def test_next_character_decides_that_a_sentence_has_ended() -> None:
 def _prose(screen: str) -> str:
     """Return a screen without what the oracle would take for markers and is none."""
     return re.sub(r"```.*?(?:```|\Z)|`[^`]*`", " ", screen, flags=re.DOTALL)
+
+
+def _told(event: Event) -> str:
+    return "" if isinstance(event, Text) else repr(event)
 
 
 def _with_cost(summary: Summary, other: Summary) -> Summary:
