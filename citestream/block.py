@@ -15,7 +15,7 @@ from citestream.mending import CLOSERS, destination, lead, needs_space, separato
 from citestream.near import NearFinder
 from citestream.regions import Place, Regions
 from citestream.scanner import Found, Scanner
-from citestream.short import MAY_LEAD, ShortWay
+from citestream.short import MAY_LEAD, Dropped, ShortWay
 from citestream.styles import NUMERIC
 from citestream.visible import MOST_LOOSE, Behind, Visible
 
@@ -77,7 +77,6 @@ class BlockFilter(ShortWay):
         "_finished",
         "_hole",
         "_judged",
-        "_loose",
         "_marks",
         "_mended",
         "_outer_holes",
@@ -85,19 +84,14 @@ class BlockFilter(ShortWay):
         "_run",
         "_scanner",
         "_stage",
-        "_style",
-        "_writer",
     )
 
     def __init__(self, tally: Tally, style: Dialect, writer: Writer, refusal: str | None) -> None:
         finder = NearFinder(refusal, tally.nearness)
-        super().__init__(tally, style, Visible(Regions(finder)), plain=writer.plain)
-        self._writer = writer
+        super().__init__(tally, style, writer, Visible(Regions(finder)))
         self._refusal = refusal
-        self._style = style
         # There is one while something is undecided, and another one next time.
         self._scanner = _AT_REST
-        self._loose = self._visible.loose
         self._finished = False
         # A marker was removed from the held text at this place, and what goes
         # with it is not yet decided; -1 when there is no such hole.
@@ -123,7 +117,12 @@ class BlockFilter(ShortWay):
     @property
     def held(self) -> str:
         """The text held back now, as the model wrote it, without removed markers."""
-        return self._waiting + self._scanner.text
+        held = self._waiting + self._scanner.text
+        if self._dropped is None:
+            return held
+        at, raw, _, _ = self._dropped
+        behind = held[at + len(raw) :]
+        return held[:at] + behind if behind else held
 
     def feed(self, chunk: str) -> list[Text | Citation]:
         """Filter the next chunk and return what is now certain.
@@ -141,37 +140,33 @@ class BlockFilter(ShortWay):
             SourceError: The chunk is not a `str`.
         """
         try:
-            if (
-                self._idle
-                and self._opener not in chunk
-                and (chunk.isascii() or self._other_opener.search(chunk) is None)
+            if self._stop not in chunk and (
+                chunk.isascii() or self._other_opener.search(chunk) is None
             ):
-                last = chunk[-1]
-                if last not in MAY_LEAD:
-                    if self._waiting:
-                        chunk = self._waiting + chunk
-                        self._waiting = ""
+                if chunk[-1] not in MAY_LEAD:
                     loose = self._loose
-                    if len(loose) >= MOST_LOOSE:
-                        self._visible.settle()
                     loose.append(chunk)
+                    if len(loose) > MOST_LOOSE:
+                        self._visible.settle()
                     return [Text(chunk)]
                 if (
-                    last == " "
-                    and self._resting
+                    self._resting
+                    and chunk[-1] == " "
                     and chunk[-2:-1] not in MAY_LEAD
                     and self._visible.goes_on(chunk)
                 ):
-                    chunk = self._waiting + chunk[:-1]
-                    self._waiting = " "
+                    chunk = chunk[:-1]
                     self._loose.append(chunk)
+                    self._waiting = " "
+                    self._stop = ""
                     return [Text(chunk)]
-            elif self._resting and self._quick is not None:
-                events = self._take_quick(self._quick, chunk)
-                if events is not None:
-                    return events
         except (TypeError, AttributeError, IndexError):
             pass  # it is empty or no str; `_feed` knows what to say
+        else:
+            if self._resting and isinstance(chunk, str):
+                events = self._take_small(chunk)
+                if events is not None:
+                    return events
         return self._feed(chunk)
 
     def finish(self) -> list[Text | Citation]:
@@ -205,7 +200,9 @@ class BlockFilter(ShortWay):
 
     def _end(self) -> None:
         self._finished = True
-        self._idle = self._resting = False
+        self._resting = False
+        self._stop = ""
+        self._dropped = None
         finder = self._visible.finish().finder
         assert isinstance(finder, NearFinder)  # it was made for this block
         self._tally.note_near(finder.near)
@@ -250,7 +247,7 @@ class BlockFilter(ShortWay):
                 self._show(0)
             self._flush()
             if not self._can_rest():
-                self._idle = self._plain()
+                self._stop = self._common.stop if self._plain() else ""
                 return
             text = self._scanner.text
             self._scanner = _AT_REST
@@ -258,18 +255,36 @@ class BlockFilter(ShortWay):
             if again:
                 text = self._rest(text)
         self._waiting = text
-        self._idle = self._visible.behind is _BEHIND_TEXT and self._opener not in text
+        idle = not text and self._visible.behind is _BEHIND_TEXT
+        self._stop = self._common.stop if idle else ""
 
     def _wake(self, text: str) -> None:
         """Give the scanner text to go over."""
         if self._scanner is _AT_REST:
             self._scanner = Scanner(self._style)
         self._scanner.text += text
+        if self._dropped is not None:
+            self._take_up(self._dropped)
+            self._dropped = None
+
+    def _take_up(self, dropped: Dropped) -> None:
+        """Go on from a marker that was read and checked on the short way."""
+        scanner = self._scanner
+        certain = self._certain(dropped.at)
+        self._show(certain)
+        self._begin_at(dropped.at - certain)
+        scanner.read()
+        self._judged = _Judged(dropped.reading, (), dropped.invalid, scanner)
 
     def _plain(self) -> bool:
         """Return whether text without brackets can go out as it is."""
         scanner = self._scanner
         return not scanner.text and self._hole < 0 and not self._marks and self._visible.plain
+
+    @property
+    def _may_shorten(self) -> bool:
+        """Whether there is a short way past markers."""
+        return self._writer.plain and self._common.marker is not None
 
     def _can_rest(self) -> bool:
         """Return whether nothing is undecided but what the held text is."""
@@ -308,7 +323,7 @@ class BlockFilter(ShortWay):
                 if not self._begin():
                     return False
                 continue
-            if self._common and not scanner.final and scanner.text and self._can_rest():
+            if self._may_shorten and not scanner.final and scanner.text and self._can_rest():
                 return True
 
     def _begin(self) -> bool:
@@ -462,7 +477,7 @@ class BlockFilter(ShortWay):
     @property
     def _keeps_all_before(self) -> bool:
         """Whether all before a marker that is kept comes out as it is."""
-        return self._common is not None and self._hole < 0 and not self._outer_holes
+        return self._may_shorten and self._hole < 0 and not self._outer_holes
 
     def _close_outer_holes(self) -> int:
         """Mend the holes that no marker of a run follows; return by how much the text shrank."""

@@ -9,21 +9,12 @@ import re
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from citestream.canonical import (
-    AnyCanonical,
-    Canonical,
-    CanonicalLabels,
-    CanonicalNumbers,
-    Common,
-    Quick,
-    QuickCanonical,
-)
+from citestream.canonical import Common, common_brackets
 from citestream.exceptions import StyleError
 from citestream.grammar import DEAD, Joined, Machine, State, follow
 from citestream.labels import Names, Nearness
-from citestream.numbered import NumberForm
 from citestream.shapes import LabelForm, LabelMachine, split
-from citestream.styles import MarkerStyle, Reading, misspelt
+from citestream.styles import MOST_READINGS, MarkerStyle, Reading, misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,24 +32,12 @@ class Dialect(Protocol):
         """The state before a marker's first character."""
 
     @property
-    def open(self) -> str:
-        """What most markers begin with."""
-
-    @property
     def opener(self) -> re.Pattern[str]:
         """Finds the characters that a marker can begin with."""
 
     @property
-    def other_opener(self) -> re.Pattern[str]:
-        """Finds those of them that are not the first of `open`."""
-
-    @property
     def openers(self) -> str:
         """The characters that a marker can begin with."""
-
-    @property
-    def spread(self) -> bool:
-        """Whether there are other ASCII characters among them than the first of `open`."""
 
     @property
     def overlaps(self) -> bool:
@@ -73,16 +52,15 @@ class Dialect(Protocol):
         """Characters held back, at most, while a marker might be forming."""
 
     @property
-    def common(self) -> Common | None:
-        """Finds the common form, if there is one."""
+    def common(self) -> Common:
+        """Finds the form in which nearly all markers come."""
+
+    def has_begun(self, text: str) -> bool:
+        """Return whether a marker may begin with a beginning that `common` found."""
 
     @property
-    def quick(self) -> Quick | None:
-        """Finds a small chunk with one marker of the common form in it."""
-
-    @property
-    def to_label(self) -> Callable[[Any], int | str]:
-        """What makes a label of the first group of what `common` finds."""
+    def read_common(self) -> Callable[[str], Reading | None]:
+        """Reads a marker that `common` found, or returns `None`: it needs a second look."""
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""
@@ -214,16 +192,6 @@ class Bound:
         assert isinstance(self.machine, LabelMachine)
         return split(raw[1:-1], self._names, self.machine.shapes)
 
-    def common(self) -> Canonical | None:
-        """Return what finds the common form, if this style has one."""
-        form = self.style.form
-        if isinstance(form, NumberForm):
-            pattern = self.style.common
-            return None if pattern is None else CanonicalNumbers(self.style, pattern)
-        if self.style.close != "]":
-            return None
-        return CanonicalLabels(self.style, self._names)
-
 
 class _Misspelt(Bound):
     """A numbered style's near misses, read as the numbers that were meant."""
@@ -241,10 +209,6 @@ class _Misspelt(Bound):
         repaired = tuple(zip(written, numbers, strict=True))
         return Reading(tuple(numbers), 0, self._meant.style.strict, self._meant, None, repaired)
 
-    def common(self) -> Canonical | None:
-        """Return `None`: this is not how markers come."""
-        return None
-
 
 class _Joint:
     """Several styles at once, bound to the labels supplied."""
@@ -252,10 +216,12 @@ class _Joint:
     def __init__(self, parts: list[Bound], names: Names) -> None:
         self._parts = parts
         self._names = names
+        # Markers that were read, and the labels that they were read for.
+        self._readings: dict[str, Reading] = {}
+        self._read_for = names.folded
         styles = [part.style for part in parts]
         self.openers = "".join(dict.fromkeys("".join([style.openers for style in styles])))
-        self.open = "[" if "[" in self.openers else styles[0].open
-        self.spread = any(map(str.isascii, self.openers.replace(self.open[0], "")))
+        self._opener = "[" if "[" in self.openers else styles[0].open[0]
         self.overlaps = any(style.overlaps for style in styles) or (
             len({style.openers for style in styles}) > 1
         )
@@ -264,10 +230,14 @@ class _Joint:
         for style in styles:
             self.pairs |= style.pairs
         self._start: State | None = None
+        self._started = names.folded
 
     @property
     def start(self) -> State:
-        if self._names.grown() or self._start is None:
+        names = self._names
+        names.grown()
+        if self._start is None or self._started is not names.folded:
+            self._started = names.folded
             machines = tuple(part.renew(self.openers) for part in self._parts)
             self._start = _joined(machines).start
         return self._start
@@ -276,26 +246,49 @@ class _Joint:
     def opener(self) -> re.Pattern[str]:
         return re.compile(f"[{re.escape(self.openers)}]")
 
-    @cached_property
-    def other_opener(self) -> re.Pattern[str]:
-        others = self.openers.replace(self.open[0], "")
-        return re.compile(f"[{re.escape(others)}]" if others else "(?!)")
-
-    @cached_property
-    def common(self) -> Canonical | None:
-        found = [part.common() for part in self._parts]
-        commons = [common for common in found if common is not None]
-        if not commons:
-            return None
-        return commons[0] if len(commons) == 1 else AnyCanonical(commons)
-
-    @cached_property
-    def quick(self) -> Quick | None:
-        return None if self.common is None else QuickCanonical(self.openers, self.common)
-
     @property
-    def to_label(self) -> Callable[[Any], int | str]:
-        return _same
+    def common(self) -> Common:
+        return common_brackets(self.openers, self._opener, self.most_held)
+
+    def has_begun(self, text: str) -> bool:
+        state = follow(self.start, text)
+        return state is not DEAD and not state.whole and self.may_still_be(text)
+
+    def read_common(self, raw: str) -> Reading | None:
+        names = self._names
+        names.grown()
+        if self._read_for is not names.folded:
+            # What is near a label, or broader than one, may be so no longer.
+            self._read_for = names.folded
+            self._readings.clear()
+        reading = self._readings.get(raw)
+        if reading is None and self._is_whole(raw):
+            reading = self.read(raw)
+            if reading is None or not self._is_certain(raw, reading):
+                return None
+            if len(self._readings) >= MOST_READINGS:
+                self._readings.clear()
+            self._readings[raw] = reading
+        return reading
+
+    def _is_whole(self, raw: str) -> bool:
+        """Return whether all of `raw` is one marker, and no less of it."""
+        state = self.start
+        for char in raw:
+            if state.whole:
+                return False
+            state = state[char]
+        return state.whole
+
+    def _is_certain(self, raw: str, reading: Reading) -> bool:
+        """Return whether it is canonical, and says the same whatever the passages' texts are."""
+        if reading.unlisted or reading.repaired or raw != reading.style.write(reading.labels):
+            return False
+        if reading.found is None:
+            return True
+        found = tuple([(label,) for label in reading.labels])
+        ambiguous = map(self._names.ambiguous, map(str, reading.labels))
+        return reading.found == found and not any(ambiguous)
 
     def read(self, raw: str) -> Reading | None:
         readings = [part.read(raw) for part in self._parts if part.follows(raw).whole]
@@ -333,7 +326,3 @@ def _joined(machines: tuple[Machine, ...]) -> Machine:
 @lru_cache(maxsize=32)  # a process uses one or two combinations
 def _kept(machines: tuple[Machine, ...]) -> Machine:
     return Joined(machines)
-
-
-def _same(label: int | str) -> int | str:
-    return label

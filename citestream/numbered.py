@@ -11,7 +11,7 @@ from citestream.grammar import Alt, Chars, Expression, Literal, Repeat, Seq, opt
 from citestream.spelling import BLANKS, NOT_REMARK, SEPARATOR, framed, one_blank, spelled
 from citestream.typography import BLANK, COMMA, DASH, INVISIBLE, strip_invisible
 
-__all__ = ["MOST_RANGE", "NumberForm", "calm_prose"]
+__all__ = ["MOST_RANGE", "NumberForm"]
 
 MOST_RANGE = 100
 """Labels that one range may name; models write out lists, they do not cite whole books."""
@@ -87,36 +87,24 @@ class NumberForm:
             and not (self._prose_from is not None and label >= self._prose_from)
         )
 
-    def common(self) -> re.Pattern[str] | None:
-        """Return the canonical form of one label, or its beginning where the text ends.
+    @property
+    def has_common(self) -> bool:
+        """Whether nearly all markers come in a form that `begun` tells."""
+        return self._prose_from is None and self._close == "]"
 
-        Its groups are the label and what closes the marker.
+    def begun(self, closed: str) -> str:
+        """Return the pattern of the canonical form up to `closed`, or of its beginning at the end.
+
+        Args:
+            closed: The pattern of what closes a marker.
         """
-        if self._prose_from is not None or self._close != "]":
-            return None
-        return re.compile(self._begun(rf"{self._number()}(?:(\])|\Z)", r"\Z"))
-
-    def quick(self, openers: str) -> re.Pattern[str] | None:
-        """Return calm prose with one marker of the common form in it, or the beginning of one.
-
-        Its groups are the text before, the space before, the label, what
-        closes the marker, and the text after.
-        """
-        if self._prose_from is not None or self._close != "]":
-            return None
-        before, after = calm_prose(openers)
-        marker = self._begun(rf"{self._number()}(?:(\]){after})?", "")
-        return re.compile(before + marker)
-
-    def _number(self) -> str:
         # One that begins with a zero is not in its canonical form.
         zero = "0(?![0-9])|" if self._prefix else ""
-        return rf"({zero}[1-9][0-9]{{0,{self._digits_most - 1}}})"
-
-    def _begun(self, then: str, or_else: str) -> str:
-        """Return the canonical opening and prefix before `then`; each may be followed by less."""
+        number = rf"(?:{zero}[1-9][0-9]{{0,{self._digits_most - 1}}})"
+        more = rf"(?:, {re.escape(self._prefix)}{number})*"
+        then = rf"{number}{more}(?:{closed}|(?:, ?)?\Z)"
         for char in reversed(self._open + self._prefix):
-            then = f"{re.escape(char)}(?:{then}|{or_else})"
+            then = rf"{re.escape(char)}(?:{then}|\Z)"
         return then
 
     def read(self, raw: str) -> tuple[tuple[int | str, ...], int] | None:
@@ -181,19 +169,6 @@ class NumberForm:
         """Return what stands in a marker; `behind` characters at its end are not in it."""
         text = strip_invisible(raw)
         return text[len(self._open) : len(text) - behind]
-
-
-def calm_prose(openers: str) -> tuple[str, str]:
-    """Return patterns of prose that needs no second look, before a marker and behind it.
-
-    The first has a group for the text and one for the space before the marker.
-    """
-    calm = re.escape(openers) + r"\n\r`$\\:"
-    end = rf"[^{calm} (*_!]"
-    return (
-        rf"((?:[^{calm}]*{end})?)( ?)",
-        rf"((?:[^{calm} ,;&(](?:[^{calm}]*{end})?(?<![(*_!]))?)",
-    )
 
 
 def _list(first: Expression, other: Expression, digits: Expression) -> Expression:

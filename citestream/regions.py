@@ -220,10 +220,10 @@ class Regions:
         self.last = text[-1]
         self.kept_depth = self.depth
 
-    def pass_cited(self, text: str) -> None:
-        """Go on over prose in the middle of a line, with markers in it and at its end."""
-        self.last = text[-1]
-        if self.finder is not None:
+    def pass_calm(self, text: str, last: str) -> None:
+        """Go on over calm prose in the middle of a line that ends in `last`, markers left out."""
+        self.last = last
+        if self.finder is not None and text:
             self.finder.feed(text)
 
     # A region that may or may not close

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from citestream.canonical import Common
 from citestream.exceptions import StyleError
 from citestream.frames import REGIONS, check_frame, frames
 from citestream.grammar import Automaton, Expression, Machine, State
@@ -18,6 +19,9 @@ from citestream.named import FileForm, PatternForm, PrivateForm
 from citestream.numbered import NumberForm
 from citestream.shapes import LabelForm
 from citestream.typography import BREAKS, PAIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "CITATION",
@@ -42,6 +46,10 @@ MOST_HELD = 256
 Fifty three-digit labels with their separators fit, and so does a marker with
 the name of a file in it.
 """
+
+
+MOST_READINGS = 1000
+"""Different markers whose readings are kept; a hostile answer is made of nothing else."""
 
 
 class Writes(Protocol):
@@ -230,11 +238,6 @@ class MarkerStyle:
         """The characters that a marker can begin with."""
         return "".join(dict.fromkeys(opener[0] for opener in frames(self.open, self.close)))
 
-    @property
-    def spread(self) -> bool:
-        """Whether there are other ASCII characters to begin with than the first of `open`."""
-        return False
-
     @cached_property
     def overlaps(self) -> bool:
         """Whether a marker can begin inside another one that turns out to be none."""
@@ -251,34 +254,20 @@ class MarkerStyle:
         return PAIRS if self.openers[0] in PAIRS else {}
 
     @cached_property
-    def common(self) -> re.Pattern[str] | None:
-        """The form in which nearly all markers come, or its beginning where the text ends.
-
-        Its groups are the label and the bracket that closes it.
-        """
-        return self.form.common() if isinstance(self.form, NumberForm) else None
-
-    @cached_property
-    def quick(self) -> re.Pattern[str] | None:
-        """A small chunk of calm prose in which one marker of the common form has begun or ended.
-
-        Its groups are the text before, the space before, the label, the
-        bracket that closes it, and the text after, none of which needs a
-        second look.
-        """
+    def common(self) -> Common:
+        """Finds the form in which nearly all markers come."""
         form = self.form
-        return form.quick(self.openers) if isinstance(form, NumberForm) else None
+        begun = form.begun if isinstance(form, NumberForm) and form.has_common else None
+        return Common(self.openers, self.open[0], self.most_held, begun)
 
-    @property
-    def to_label(self) -> type[int]:
-        """What makes a label of the first group of `common`."""
-        return int
+    def has_begun(self, text: str) -> bool:
+        """Return whether a marker of the common form may begin with what `common` found."""
+        return True
 
     @cached_property
-    def other_opener(self) -> re.Pattern[str]:
-        """Finds characters that a marker can begin with, but for the canonical one."""
-        others = self.openers.replace(self.open[0], "")
-        return re.compile(f"[{re.escape(others)}]" if others else "(?!)")
+    def read_common(self) -> Callable[[str], Reading | None]:
+        """Reads a whole marker of the common form; a few of them make up most of all answers."""
+        return _Readings(self.read).__getitem__
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""
@@ -316,6 +305,20 @@ def prefixed(prefix: str, *, label: str | None = None, ignore_case: bool = True)
             "expected a prefix, got an empty one: use NUMERIC, or MarkerStyle(label=...)"
         )
     return MarkerStyle(prefix=prefix, label=label, ignore_case=ignore_case)
+
+
+class _Readings(dict[str, "Reading | None"]):
+    """What markers say that were read before."""
+
+    def __init__(self, read: Callable[[str], Reading | None]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, raw: str) -> Reading | None:
+        if len(self) >= MOST_READINGS:
+            self.clear()
+        reading = self[raw] = self._read(raw)
+        return reading
 
 
 def misspelt(style: MarkerStyle) -> MarkerStyle:

@@ -116,16 +116,22 @@ class Tally:
             return any(reading.found)
         return any(label in self._known for label in reading.labels)
 
-    def keep(self, label: Label) -> tuple[Passage, ...] | None:
-        """Count a marker that names one label, if that has a passage; return its passages."""
-        passages = self.passages.by_label.get(label)
+    def keep(self, labels: tuple[Label, ...]) -> tuple[Passage, ...] | None:
+        """Count a marker if all its labels have a passage; return their passages."""
+        passages: tuple[Passage, ...] | None = None
+        if len(labels) == 1:
+            passages = self.passages.by_label.get(labels[0])
         if not passages:
-            if passages is None and label not in self._known:
-                return None
-            passages = self.passages_of((label,))
+            known = self._known
+            for label in labels:
+                if label not in known:
+                    return None
+            passages = self.passages_of(labels)
         self.kept += 1
-        if label not in self._cited:
-            self._cited[label] = len(self._cited) + 1
+        cited = self._cited
+        for label in labels:
+            if label not in cited:
+                cited[label] = len(cited) + 1
         return passages
 
     def cut(self) -> None:

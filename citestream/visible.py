@@ -63,11 +63,12 @@ _BEHIND_TEXT = Behind.TEXT
 class Visible:
     """The end of the visible text, and the regions it is in."""
 
-    __slots__ = ("_gone", "_regions", "behind", "loose", "parts", "spilled")
+    __slots__ = ("_regions", "behind", "gone", "loose", "parts", "spilled")
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
-        self._gone = 0  # how much of the visible text the regions went over
+        self.gone = 0
+        """How much of the visible text the regions went over."""
         self.loose: list[str] = []
         """Text shown that the regions did not go over yet."""
         self.parts = ""
@@ -88,17 +89,24 @@ class Visible:
         """Go on from other regions: what was pending in these is decided."""
         self._regions = regions
 
-    def settle(self) -> None:
-        """Bring the regions up to date."""
-        loose = "".join(self.loose)
-        self.loose.clear()
-        self._gone += len(loose)
-        self._regions.advance(loose)
+    def settle(self) -> bool:
+        """Bring the regions up to date.
+
+        Returns:
+            Whether this is prose in the middle of a line.
+        """
+        regions = self._regions
+        if self.loose:
+            loose = "".join(self.loose)
+            self.loose.clear()
+            self.gone += len(loose)
+            regions.advance(loose)
+        return regions.clear
 
     @property
     def offset(self) -> int:
         """How many characters were shown."""
-        return self._gone + sum(map(len, self.loose))
+        return self.gone + sum(map(len, self.loose))
 
     @property
     def last(self) -> str:
@@ -143,14 +151,20 @@ class Visible:
         """Return whether the line goes on over `text`, shown next, outside fenced code."""
         if "\n" in text or "\r" in text:
             return False
-        regions = self.regions
+        regions = self._regions
+        if self.loose:
+            if regions.clear:
+                loose = "".join(self.loose)
+                if "\n" not in loose and "\r" not in loose:
+                    return True
+            self.settle()
         return regions.clear or (regions.opened and not regions.line_start and not regions.in_fence)
 
     def finish(self) -> Regions:
         """Go on over the end of the answer, and return the regions there."""
         loose = "".join(self.loose)
         self.loose.clear()
-        self._gone += len(loose)
+        self.gone += len(loose)
         self._regions.finish(loose)
         return self._regions
 
@@ -160,13 +174,16 @@ class Visible:
             self.settle()
         self.loose.append(text)
 
-    def note_cited(self, text: str) -> None:
-        """Take note of calm prose that ends in a kept marker, and may hold others."""
-        if self.loose:
-            self.settle()
-        self._gone += len(text)
-        self._regions.pass_cited(text)
-        self.behind = _BEHIND_MARKER
+    def pass_calm(self, text: str, last: str, size: int) -> None:
+        """Take note of calm prose in the middle of a line, with markers in it.
+
+        Args:
+            text: The prose without the markers.
+            last: The last character of all.
+            size: How many characters all is.
+        """
+        self.gone += size
+        self._regions.pass_calm(text, last)
 
     def show(self, text: str) -> None:
         """Show `text`, which holds no marker."""
@@ -191,7 +208,7 @@ class Visible:
         """Take note of a marker that is shown as `text`; its style's are closed by `close`."""
         at_start = self.regions.settled().line_start
         self._regions.marker(text)
-        self._gone += len(text)
+        self.gone += len(text)
         self.spilled = None
         if text[-1] == "]":
             self.behind = _BEHIND_LINE_MARKER if at_start else _BEHIND_MARKER

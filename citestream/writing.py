@@ -27,7 +27,7 @@ Show: TypeAlias = Literal["verbatim", "none"] | Callable[[Citation], str] | None
 class Writer:
     """Writes markers as the caller asked."""
 
-    __slots__ = ("_invalid", "_renumber", "_replacement", "_show", "plain")
+    __slots__ = ("_invalid", "_renumber", "_replacement", "_show", "drops", "plain")
 
     def __init__(self, invalid: Invalid, replacement: str, show: Show, renumber: bool) -> None:
         """Check the options.
@@ -58,6 +58,8 @@ class Writer:
         self._renumber = renumber
         self.plain = show is None and not renumber
         """Whether a marker whose labels are all valid is written in its canonical form."""
+        self.drops = self.plain and invalid == "drop"
+        """Whether the other labels are left out as well."""
 
     def write(
         self,

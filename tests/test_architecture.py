@@ -41,19 +41,19 @@ ARROWS: dict[str, set[str]] = {
     # The styles.
     "spelling": {"frames", "grammar", "typography"},
     "patterns": {"exceptions", "grammar", "typography"},
+    "canonical": set(),
     "numbered": {"spelling"},
     "named": {"spelling", "patterns"},
     "shapes": {"grammar", "labels"},
-    "styles": {"exceptions", "named", "numbered", "shapes"},
+    "styles": {"canonical", "exceptions", "named", "numbered", "shapes"},
     "dialect": {"canonical", "labels", "styles"},
     # The filter.
     "near": {"labels", "refusal"},
     "frames": {"exceptions", "typography"},
-    "canonical": {"labels", "numbered", "styles"},
     "tally": {"passages", "events", "labels", "styles"},
     "writing": {"events", "styles", "tally"},
     "scanner": {"dialect", "styles", "regions", "mending"},
-    "short": {"dialect", "events", "mending", "visible", "styles", "tally"},
+    "short": {"dialect", "events", "mending", "visible", "writing"},
     "block": {"scanner", "short", "mending", "visible", "writing", "near"},
     "filter": {"block", "sentences"},
     # What a sentence claims, beside what it cites.
