@@ -15,7 +15,7 @@ from citestream.mending import CLOSERS, destination, lead, needs_space, separato
 from citestream.near import NearFinder
 from citestream.regions import Place, Regions
 from citestream.scanner import Found, Scanner
-from citestream.short import MAY_LEAD, Dropped, ShortWay
+from citestream.short import MAY_LEAD, ShortWay
 from citestream.styles import NUMERIC
 from citestream.visible import MOST_LOOSE, Behind, Visible
 
@@ -120,9 +120,9 @@ class BlockFilter(ShortWay):
         held = self._waiting + self._scanner.text
         if self._dropped is None:
             return held
-        at, raw, _, _ = self._dropped
-        behind = held[at + len(raw) :]
-        return held[:at] + behind if behind else held
+        # Once something follows, it is gone.
+        behind = held[self._dropped_at + len(self._dropped.raw) :]
+        return held[: self._dropped_at] + behind if behind else held
 
     def feed(self, chunk: str) -> list[Text | Citation]:
         """Filter the next chunk and return what is now certain.
@@ -160,11 +160,12 @@ class BlockFilter(ShortWay):
                     self._waiting = " "
                     self._stop = ""
                     return [Text(chunk)]
+            text = self._waiting + chunk
         except (TypeError, AttributeError, IndexError):
             pass  # it is empty or no str; `_feed` knows what to say
         else:
-            if self._resting and isinstance(chunk, str):
-                events = self._take_small(chunk)
+            if self._resting and chunk:
+                events = self._take_small(text)
                 if events is not None:
                     return events
         return self._feed(chunk)
@@ -267,14 +268,15 @@ class BlockFilter(ShortWay):
             self._take_up(self._dropped)
             self._dropped = None
 
-    def _take_up(self, dropped: Dropped) -> None:
-        """Go on from a marker that was read and checked on the short way."""
+    def _take_up(self, dropped: Citation) -> None:
+        """Go on from a marker that was checked on the short way and will not be shown."""
         scanner = self._scanner
-        certain = self._certain(dropped.at)
+        certain = self._certain(self._dropped_at)
         self._show(certain)
-        self._begin_at(dropped.at - certain)
+        self._begin_at(self._dropped_at - certain)
         scanner.read()
-        self._judged = _Judged(dropped.reading, (), dropped.invalid, scanner)
+        assert scanner.reading is not None  # it is the same marker
+        self._judged = _Judged(scanner.reading, (), dropped.invalid, scanner)
 
     def _plain(self) -> bool:
         """Return whether text without brackets can go out as it is."""
@@ -284,7 +286,7 @@ class BlockFilter(ShortWay):
     @property
     def _may_shorten(self) -> bool:
         """Whether there is a short way past markers."""
-        return self._writer.plain and self._common.marker is not None
+        return self._quick is not None
 
     def _can_rest(self) -> bool:
         """Return whether nothing is undecided but what the held text is."""

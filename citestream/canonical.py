@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["Common", "common_brackets"]
 
 
+# A word or two, and a marker that was held.
+_MOST_QUICK = 64
+
+# Characters that may go with a marker before it, at most: " , and ".
+_MOST_WITH = 8
+
+
 class Common:
     """Finds markers of the common form, and prose that needs no second look.
 
@@ -29,8 +36,9 @@ class Common:
     __slots__ = (
         "begins",
         "behind",
+        "longest",
         "marker",
-        "most_held",
+        "most_quick",
         "opener",
         "other_opener",
         "quick",
@@ -50,8 +58,10 @@ class Common:
         """Whether there are ASCII characters among those."""
         self.stop = "" if self.spread else opener
         """ASCII text without this has no opener in it; no text is without `""`."""
-        self.most_held = most_held
-        """Characters held back, at most, while a marker might be forming."""
+        self.most_quick = min(_MOST_QUICK, most_held)
+        """Characters that are matched as a whole; a longer text is searched."""
+        self.longest = most_held - _MOST_WITH
+        """Characters of a marker that may wait with what goes with it."""
         calm = re.escape(openers) + r"\n\r`$\\:"
         end = rf"[^{calm} (*_!]"
         first = rf"[^{calm} ,;&(]"
@@ -62,19 +72,18 @@ class Common:
         """How text begins behind a marker that it does not go with, whatever comes then."""
         self.behind = re.compile(behind)
         """All of such text, as far as it is calm, and a space that may go with what follows."""
-        self.marker: re.Pattern[str] | None = None
+        self.marker = re.compile("(?!)()")
         """The common form, or its beginning; its group is what closes it."""
         self.quick: re.Pattern[str] | None = None
-        """Calm prose with one such marker in it.
+        """One such marker, and calm prose behind it.
 
-        Its groups are the text before, the space before, the marker without
-        what closes it, that, the text behind, and the space after that.
+        Its groups are the marker without what closes it, that, the text
+        behind, and a space after that.
         """
         if begun is not None:
-            before = rf"((?:[^{calm}]*{end})?)( ?)"
             marker = begun(r"(?=\])")
             self.marker = re.compile(begun(r"(\])"))
-            self.quick = re.compile(rf"{before}({marker})(?:(\]){behind})?")
+            self.quick = re.compile(rf"({marker})(?:(\]){behind})?")
 
 
 def _bracket(closed: str) -> str:

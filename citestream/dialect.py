@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from citestream.canonical import Common, common_brackets
 from citestream.exceptions import StyleError

@@ -71,7 +71,8 @@ class NearFinder(RefusalFinder):
         if self._refusal is None or self._seen:
             self._fresh = ""
         else:
-            super()._search()
+            # A bracket that has not ended goes on behind all of what was fresh.
+            self._search_for_refusal(again=not self._begun)
 
     def _look(self, text: str) -> None:
         for match in _bracket.finditer(text):

@@ -39,8 +39,10 @@ def fold(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _needle(refusal: str) -> str:
-    return fold(refusal)
+def _needle(refusal: str) -> tuple[str, int]:
+    """Return what to look for, and where in it the first apostrophe stands; -1 for nowhere."""
+    needle = fold(refusal)
+    return needle, needle.find("'")
 
 
 class RefusalFinder:
@@ -77,18 +79,31 @@ class RefusalFinder:
                 self._search()
 
     def _search(self) -> None:
+        self._search_for_refusal(again=True)
+
+    def _search_for_refusal(self, *, again: bool) -> None:
+        """Search what is fresh; a little of it may stay that, to be searched again."""
         text, self._fresh = self._fresh, ""
-        before = self._needle.find("'")
+        needle, before = self._needle
         if before >= 0 and "'" not in self._recent and not _has_apostrophe(text):
             # Folding costs ten times a search. A needle with an apostrophe has
             # yet to come, or has come as far as to there.
-            end = fold(text[-8 * before - 8 :])
-            if len(end) >= before:
-                self._recent = end
+            end = text[-2 * before - 2 :]
+            if len(end) > 2 * before and _is_dense(end):
+                if again:
+                    self._recent = ""
+                    self._fresh = end
+                else:
+                    self._recent = fold(end)
                 return
         text = self._recent + fold(text)
-        self._seen |= self._needle in text
-        self._recent = text[1 - len(self._needle) :]
+        self._seen |= needle in text
+        self._recent = text[1 - len(needle) :]
+
+
+def _is_dense(text: str) -> bool:
+    """Return whether at least every second character is left of `text` when it is folded."""
+    return "  " not in text and "[" not in text and text.isascii() and text.isprintable()
 
 
 def _has_apostrophe(text: str) -> bool:

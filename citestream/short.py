@@ -7,7 +7,7 @@ is left is gone over from where it began.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from citestream.events import Citation, Text
 from citestream.mending import needs_space, separator
@@ -15,12 +15,10 @@ from citestream.visible import Behind, Visible
 
 if TYPE_CHECKING:
     from citestream.dialect import Dialect
-    from citestream.events import Label
-    from citestream.styles import Reading
     from citestream.tally import Tally
     from citestream.writing import Writer
 
-__all__ = ["MAY_LEAD", "Dropped", "ShortWay"]
+__all__ = ["MAY_LEAD", "ShortWay"]
 
 MAY_LEAD = " (*_!"
 """What a chunk may end in that might go with a marker in the next one."""
@@ -33,28 +31,17 @@ _BEHIND_MARKER = Behind.MARKER
 _BEHIND_TEXT = Behind.TEXT
 
 
-class Dropped(NamedTuple):
-    """A marker that was checked and will not be shown, while what goes with it is undecided."""
-
-    at: int
-    """Where it stands in the text that waits."""
-    raw: str
-    """The marker."""
-    reading: Reading
-    """What it says."""
-    invalid: tuple[Label, ...]
-    """Its labels, none of which has a passage."""
-
-
 class ShortWay:
     """Filters while nothing is undecided but what the few characters that wait will be."""
 
     __slots__ = (
         "_common",
         "_dropped",
+        "_dropped_at",
         "_events",
         "_loose",
         "_other_opener",
+        "_quick",
         "_resting",
         "_stop",
         "_style",
@@ -75,9 +62,12 @@ class ShortWay:
         # Whether nothing is undecided, and the text that waits all the same.
         self._resting = True
         self._waiting = ""
-        # The whole marker in it, if there is one.
-        self._dropped: Dropped | None = None
+        # The whole marker in it that will not be shown, and where it stands, while
+        # it is not known what goes with it.
+        self._dropped: Citation | None = None
+        self._dropped_at = 0
         self._common = common = style.common
+        self._quick = common.quick if writer.plain else None
         # Text without these can go out as it is, in small steps; no text is without "".
         self._stop = common.stop
         self._other_opener = common.other_opener
@@ -88,72 +78,95 @@ class ShortWay:
 
     # A small chunk
 
-    def _take_small(self, chunk: str) -> list[Text | Citation] | None:
+    def _take_small(self, text: str) -> list[Text | Citation] | None:
         """Filter a small chunk of calm prose with one common marker or none, while at rest.
+
+        Args:
+            text: The chunk, behind what waits.
 
         Returns:
             What comes out, or `None` when this is not the way.
         """
         common = self._common
-        text = self._waiting + chunk
-        if not chunk or len(text) > _MOST_QUICK:
+        if len(text) > common.most_quick:
             return None
         visible = self._visible
         if self._dropped is not None or visible.behind is not _BEHIND_TEXT:
             return self._take_behind(text)
-        if common.opener not in text:
+        start = text.find(common.opener)
+        if start < 0:
             return self._take_plain(text)
-        quick = common.quick
-        if quick is None or not self._writer.plain or len(text) > common.most_held:
+        if self._quick is None:
             return None
-        match = quick.fullmatch(text)
+        match = self._quick.fullmatch(text, start)
         if match is None:
             return None
-        before, space, begun, closed, after, blank = match.groups()
+        begun, closed, after, blank = match.groups()
         if not closed and not self._style.has_begun(begun):
             return None
-        if before:
-            self._loose.append(before)
+        before = space = ""
+        if start:
+            space = text[start - 1]
+            if space == " ":
+                start -= 1
+            elif space in MAY_LEAD:
+                return None
+            else:
+                space = ""
+            if start:
+                before = text[:start]
+                if (common.spread or not before.isascii()) and self._other_opener.search(before):
+                    return None
+                self._loose.append(before)
         self._stop = ""
-        self._waiting = text[len(before) :]
+        self._waiting = text[start:]
         if not visible.settle():
             return self._look_again(before)
         if not closed:
             return [Text(before)] if before else []
-        raw = begun + closed
-        reading = self._style.read_common(raw)
-        if reading is None:
+        citation = self._check(begun + "]")
+        if citation is None:
             return self._look_again(before)
-        shown = raw
-        cited = reading.labels
-        invalid: tuple[Label, ...] = ()
-        passages = self._tally.keep(cited)
-        if passages is None:
-            if not self._writer.drops:
-                return self._look_again(before)
-            cited, invalid = self._tally.check(reading)
-            if not cited:
-                self._dropped = Dropped(len(space), raw, reading, invalid)
-                self._waiting = space + raw
-                events = self._close_hole(after, blank)
-                return [Text(before), *events] if before else events
-            passages = self._tally.passages_of(cited)
-            shown = reading.style.write(cited)
+        if not citation.text:
+            self._waiting = space + citation.raw
+            self._dropped = citation
+            self._dropped_at = len(space)
+            events = self._close_hole(after, blank)
+            return [Text(before), *events] if before else events
         before += space
-        start = visible.gone + len(space)
-        end = start + len(shown)
-        citation = Citation(shown, cited, invalid, raw, passages, start, end)
-        visible.pass_calm("", shown[-1], end - visible.gone)
+        citation.start = start = visible.gone + len(space)
+        citation.end = start + len(citation.text)
+        visible.cite_calm(citation.end)
         self._waiting = blank
         if not after:
-            visible.behind = _BEHIND_MARKER
             return [Text(before), citation] if before else [citation]
+        visible.behind = _BEHIND_TEXT
         self._loose.append(after)
         if not blank:
             self._stop = common.stop
         if before:
             return [Text(before), citation, Text(after)]
         return [citation, Text(after)]
+
+    def _check(self, raw: str) -> Citation | None:
+        """Check a marker of the common form and count it; `None`: it needs a second look.
+
+        The caller fills in where it stands.
+        """
+        reading = self._style.read_common(raw)
+        if reading is None:
+            return None
+        cited = reading.labels
+        passages = self._tally.keep(cited)
+        if passages is not None:
+            return Citation(raw, cited, (), raw, passages, 0, 0)
+        if not self._writer.drops:
+            return None
+        cited, invalid = self._tally.check(reading)
+        if not cited:
+            return Citation("", (), invalid, raw, (), 0, 0)
+        passages = self._tally.passages_of(cited)
+        return Citation(reading.style.write(cited), cited, invalid, raw, passages, 0, 0)
 
     def _look_again(self, shown: str) -> list[Text | Citation]:
         """Leave what waits to the long way, when some text before it was shown."""
@@ -177,7 +190,7 @@ class ShortWay:
     def _take_behind(self, text: str) -> list[Text | Citation] | None:
         """Filter a small chunk of calm prose right behind a marker, kept or dropped."""
         dropped = self._dropped
-        end = 0 if dropped is None else dropped.at + len(dropped.raw)
+        end = self._dropped_at + len(dropped.raw) if dropped is not None else 0
         match = self._common.behind.fullmatch(text, end)
         if match is None:
             return None
@@ -194,34 +207,32 @@ class ShortWay:
         return [Text(after)]
 
     def _close_hole(self, after: str, blank: str) -> list[Text | Citation]:
-        """Show what stands behind a dropped marker at rest, or leave it to the long way."""
+        """Go on behind a dropped marker, or leave it to the long way."""
         dropped = self._dropped
         assert dropped is not None  # the caller has looked
         visible = self._visible
         if not (after or blank):
             return []
         last = visible.last
+        unsure = False
         if visible.behind is _BEHIND_TEXT:
-            if not after and dropped.at:
+            if not after and self._dropped_at:
                 # With a space on both sides it is not known which of them goes.
                 self._waiting += blank
                 return []
-            unsure = not after or (not dropped.at and last in MAY_LEAD)
-        else:
-            unsure = False
+            unsure = not after or (not self._dropped_at and last in MAY_LEAD)
         if unsure or (after and _meet(last, after[0])):
             self._waiting += after + blank
             return self._feed("")
-        offset = visible.offset
-        citation = Citation("", (), dropped.invalid, dropped.raw, (), offset, offset)
+        dropped.start = dropped.end = visible.offset
         self._dropped = None
         self._waiting = blank
         if not after:
-            return [citation]
+            return [dropped]
         self._stop = "" if blank else self._common.stop
         visible.behind = _BEHIND_TEXT
         self._loose.append(after)
-        return [citation, Text(after)]
+        return [dropped, Text(after)]
 
     # Any text
 
@@ -272,121 +283,107 @@ class ShortWay:
             that has only begun, or was dropped, or else the filter no longer rests.
         """
         visible = self._visible
-        common = self._common
-        marker = common.marker
-        end = visible.prose_until(text) if marker is not None and self._writer.plain else 0
-        if not end or marker is None:
+        end = visible.prose_until(text) if self._quick is not None else 0
+        if not end:
             self._resting = False
             return text
+        common = self._common
         if common.spread or not text.isascii():
             wide = self._other_opener.search(text, 0, end)
             end = wide.start() if wide else end
         opener = common.opener
-        style = self._style
-        tally = self._tally
+        match_marker = common.marker.match
         events = self._events
         prose: list[str] = []
         # The text is gone over to `pos`, and the cleaned answer is so long.
         pos = 0
         offset = visible.gone
+        behind = visible.behind
         last = visible.last
-        behind_marker = visible.behind is not _BEHIND_TEXT
         while True:
             start = text.find(opener, pos, end)
             if start < 0:
                 self._resting = end == len(text)
                 break
             self._resting = False
-            if start > pos and (text[start - 1] == "!" or (behind_marker and text[pos] == "(")):
+            if start > pos and (
+                text[start - 1] == "!" or (behind is not _BEHIND_TEXT and text[pos] == "(")
+            ):
                 break
-            match = marker.match(text, start)
+            match = match_marker(text, start)
             if match is None:
                 break
             stop = match.end()
-            raw = text[start:stop]
-            if stop - start >= common.most_held:
+            if stop - start > common.longest:
                 break
-            cut = start
-            shown = ""
-            passages: tuple[Any, ...] = ()
-            waits = not match[1]
-            if waits:
-                # It has only begun, and a space before it waits as well.
-                if start > pos and text[start - 1] == " ":
-                    cut -= 1
-                if not style.has_begun(raw) or (
-                    cut > pos
-                    and (
-                        text[cut - 1] in MAY_LEAD
-                        or (behind_marker and common.begins.match(text, pos, cut) is None)
-                    )
-                ):
+            raw = text[start:stop]
+            citation = None
+            if match[1]:
+                citation = self._check(raw)
+                if citation is None:
                     break
-            else:
-                reading = style.read_common(raw)
-                if reading is None:
-                    break
-                cited = reading.labels
-                invalid: tuple[Label, ...] = ()
-                found = tally.keep(cited)
-                if found is not None:
-                    passages = found
-                    shown = raw
-                elif not self._writer.drops:
-                    break
-                else:
-                    cited, invalid = tally.check(reading)
-                    passages = tally.passages_of(cited)
-                    if cited:
-                        shown = reading.style.write(cited)
-                if not shown:
-                    cut, closes = self._goes_with(text, pos, start, stop, end, last, behind_marker)
-                    if closes is not True:
-                        waits = closes is None
-                        self._dropped = Dropped(
-                            start - (cut if waits else pos), raw, reading, invalid
-                        )
-                        if not waits:
-                            break
+            elif not self._style.has_begun(raw):
+                break
+            if citation is not None and citation.text:
+                if start > pos:
+                    before = text[pos:start]
+                    events.append(Text(before))
+                    prose.append(before)
+                    offset += start - pos
+                events.append(citation)
+                citation.start = offset
+                citation.end = offset = offset + len(citation.text)
+                pos = stop
+                behind = _BEHIND_MARKER
+                last = "]"
+                continue
+            cut, closes = self._goes_with(text, pos, start, stop, end, behind, last)
+            if closes is False:
+                self._dropped = citation
+                self._dropped_at = start - pos
+                break
             if cut > pos:
                 before = text[pos:cut]
                 events.append(Text(before))
                 prose.append(before)
                 offset += cut - pos
                 pos = cut
+                behind = _BEHIND_TEXT
                 last = before[-1]
-                behind_marker = False
-            if waits:
+            if closes is None:
+                self._dropped = citation
+                self._dropped_at = start - pos
                 self._resting = True
                 break
-            then = offset + len(shown)
-            events.append(Citation(shown, cited, invalid, raw, passages, offset, then))
-            offset = then
+            assert citation is not None  # one that has only begun waits
+            events.append(citation)
+            citation.start = citation.end = offset
             pos = stop
-            if shown:
-                last = shown[-1]
-                behind_marker = True
         if pos:
-            visible.behind = _BEHIND_MARKER if behind_marker else _BEHIND_TEXT
-            visible.pass_calm("".join(prose), last, offset - visible.gone)
+            visible.behind = behind
+            visible.pass_calm("".join(prose), last, offset)
             return text[pos:]
         return text
 
     def _goes_with(
-        self, text: str, pos: int, start: int, stop: int, end: int, last: str, behind_marker: bool
+        self, text: str, pos: int, start: int, stop: int, end: int, behind: Behind, last: str
     ) -> tuple[int, bool | None]:
-        """Find out what goes with a dropped marker, from `start` to `stop`.
+        """Find out what goes with a marker, if it goes.
 
         Args:
-            text: Calm prose up to `end`, gone over up to `pos`.
-            last: The last character shown before that, and whether that is a
-                kept marker's.
+            text: Text that is calm up to `end`, and gone over up to `pos`.
+            pos: What was shown ends there, in `last`.
+            start: Where the marker begins.
+            stop: Where it ends, or the text while it has only begun.
+            end: Up to here a look ahead is of use.
+            behind: What was shown last.
+            last: Its last character.
 
         Returns:
-            Where the text before it ends that stays, and whether nothing
-            behind it goes; `None` when that depends on text still to come.
+            Where the text before it ends that stays in any case, and whether
+            all behind it stays; `None` when that depends on what follows the text.
         """
-        if behind_marker and (
+        if behind is not _BEHIND_TEXT and (
             start == pos or text[pos:start] == " " or separator(text, pos, start)[0] == start
         ):
             return pos, text[stop] not in "(]" if stop < len(text) else None
@@ -396,8 +393,8 @@ class ShortWay:
             return cut, False
         if stop == len(text):
             return cut, None
-        begins = self._common.begins.match(text, stop, end) is not None
-        return cut, begins and not _meet(before, text[stop])
+        calm = self._common.begins.match(text, stop, end) is not None
+        return cut, calm and not _meet(before, text[stop])
 
 
 def _meet(before: str, after: str) -> bool:

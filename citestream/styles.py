@@ -262,7 +262,7 @@ class MarkerStyle:
 
     def has_begun(self, text: str) -> bool:
         """Return whether a marker of the common form may begin with what `common` found."""
-        return True
+        return text[0] == self.open[0]  # the pattern has seen to the rest
 
     @cached_property
     def read_common(self) -> Callable[[str], Reading | None]:

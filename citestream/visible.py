@@ -63,10 +63,11 @@ _BEHIND_TEXT = Behind.TEXT
 class Visible:
     """The end of the visible text, and the regions it is in."""
 
-    __slots__ = ("_regions", "behind", "gone", "loose", "parts", "spilled")
+    __slots__ = ("_on_line", "_regions", "behind", "gone", "loose", "parts", "spilled")
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
+        self._on_line = 0  # how many loose pieces are known to hold no new line
         self.gone = 0
         """How much of the visible text the regions went over."""
         self.loose: list[str] = []
@@ -99,6 +100,7 @@ class Visible:
         if self.loose:
             loose = "".join(self.loose)
             self.loose.clear()
+            self._on_line = 0
             self.gone += len(loose)
             regions.advance(loose)
         return regions.clear
@@ -154,8 +156,10 @@ class Visible:
         regions = self._regions
         if self.loose:
             if regions.clear:
-                loose = "".join(self.loose)
+                # Nothing but a new line could change that.
+                loose = "".join(self.loose[self._on_line :])
                 if "\n" not in loose and "\r" not in loose:
+                    self._on_line = len(self.loose)
                     return True
             self.settle()
         return regions.clear or (regions.opened and not regions.line_start and not regions.in_fence)
@@ -174,15 +178,21 @@ class Visible:
             self.settle()
         self.loose.append(text)
 
-    def pass_calm(self, text: str, last: str, size: int) -> None:
+    def cite_calm(self, end: int) -> None:
+        """Take note of a kept marker in calm prose, behind which the cleaned answer is so long."""
+        self.gone = end
+        self._regions.last = "]"
+        self.behind = _BEHIND_MARKER
+
+    def pass_calm(self, text: str, last: str, end: int) -> None:
         """Take note of calm prose in the middle of a line, with markers in it.
 
         Args:
             text: The prose without the markers.
             last: The last character of all.
-            size: How many characters all is.
+            end: How long the cleaned answer is.
         """
-        self.gone += size
+        self.gone = end
         self._regions.pass_calm(text, last)
 
     def show(self, text: str) -> None:
