@@ -18,7 +18,7 @@ from citestream.corrections import correction
 from citestream.events import Attempt, Caution, Citation, Claim, Retract, Sentence, Summary, Text
 from citestream.exceptions import FinishedError, PolicyError
 from citestream.exposed import Exposure
-from citestream.filter import CitationFilter
+from citestream.filter import Checked, CitationFilter
 from citestream.passages import NO_ANSWER
 from citestream.policy import CHECKS, AnswerPolicy
 from citestream.refusal import RefusalFinder
@@ -38,6 +38,7 @@ __all__ = [
     "Ask",
     "Decision",
     "Gate",
+    "check_answer",
     "check_options",
 ]
 
@@ -639,6 +640,48 @@ _OF_WHOLE = frozenset(("no_citation", "uncited_share"))
 def _is_invented(mark: Citation) -> bool:
     # One that is too long to convert lists no label at all.
     return bool(mark.invalid) or not mark.cited
+
+
+def check_answer(answer: str, passages: Any, policy: AnswerPolicy, **options: Any) -> Checked:
+    """Judge a whole answer by a policy.
+
+    Args:
+        answer: What the model wrote.
+        passages: What was in the prompt, as for `CitationFilter`.
+        policy: What is checked. What is shown at once is all the same here.
+        **options: The options of `CitationFilter`.
+
+    Returns:
+        What may be shown, which is the refusal where the answer failed, and its score.
+
+    Raises:
+        SourceError: The answer is not a `str`.
+        PolicyError: The policy asks for a second attempt, or for a judge.
+    """
+    if policy.retries:
+        raise PolicyError(
+            'expected a policy without "retry", got one that asks the model again: '
+            "a whole answer is all there is, so use citestream.respond"
+        )
+    gate = Gate(passages, policy, **options)
+    shown = ""
+    summary: Summary | None = None
+    for event in [*gate.feed(answer), *gate.finish()]:
+        if isinstance(event, Summary):
+            summary = event
+        elif isinstance(event, Retract):
+            shown = ""
+        elif isinstance(event, Text | Citation):
+            shown += event.text
+    assert summary is not None  # it is always the last
+    return Checked(
+        answer=shown,
+        cited=list(summary.cited),
+        invalid=list(summary.invalid),
+        unused=list(summary.unused),
+        grounded=summary.grounded,
+        summary=summary,
+    )
 
 
 def check_options(

@@ -11,8 +11,8 @@ import pytest
 
 from citestream import NO_ANSWER, Citation, CitationStream, Passages, Text, check_citations
 from citestream.events import Caution, Ended, Event, Retract, Sentence, Summary
-from citestream.exceptions import CitestreamError, FinishedError, PolicyError
-from citestream.gate import MOST_DRAFT, Gate
+from citestream.exceptions import CitestreamError, FinishedError, PolicyError, SourceError
+from citestream.gate import MOST_DRAFT, Gate, check_answer
 from citestream.policy import CHECKS, Action, AnswerPolicy, Emit
 from citestream.shown import MOST_NOTED
 from citestream.testing import FakeModel, cuts
@@ -281,6 +281,22 @@ async def test_text_alone_cannot_be_taken_back() -> None:
         assert "takes nothing back" in str(caught.value)
     async with CitationStream(["A [1]."], 3, policy=AnswerPolicy.strict()) as stream:
         assert [text async for text in stream.text()] == ["A ", "[1]", "."]
+
+
+def test_whole_answer_is_judged_at_once() -> None:
+    for emit in EMITS:
+        strict = AnswerPolicy.strict(emit=emit)
+        passed = check_answer("Good [1]. Fine [2].", 3, strict)
+        assert (passed.answer, passed.cited, passed.unused) == ("Good [1]. Fine [2].", [1, 2], [3])
+        assert passed.grounded
+        failed = check_answer("Good [1]. Bad [9].", 3, strict)
+        assert (failed.answer, failed.cited, failed.invalid) == (NO_ANSWER, [], [])
+        assert (failed.summary.reason, failed.grounded) == ("invented_citation", False)
+    with pytest.raises(PolicyError) as caught:
+        check_answer("Bad.", 3, AnswerPolicy(no_citation="retry"))
+    assert 'expected a policy without "retry"' in str(caught.value)
+    with pytest.raises(SourceError):
+        check_answer(None, 3, AnswerPolicy())  # type: ignore[arg-type]
 
 
 # -- Each check, each action, each way to show -------------------------------
