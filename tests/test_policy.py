@@ -818,3 +818,30 @@ def test_markers_in_a_heading_are_judged_when_it_has_passed() -> None:
         assert gate.decision is None
         gate.feed("[9]\n\nNo sentence has")
         assert gate.decision is not None
+
+
+def test_verdict_that_never_comes_is_unknown() -> None:
+    gate = Gate(3, AnswerPolicy(emit="sentence", unsupported="omit"), judged=True)
+    events = [*gate.feed("Good [1]. Fine [2]. And"), *gate.finish()]
+    assert visible(events) == "Good [1]. Fine [2]. And"
+    assert [claim.verdict for claim in summary_of(events).claims] == ["unknown", "unknown"]
+
+
+def test_what_waits_for_a_judge_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citestream.gate.MOST_WITHHELD", 1000)
+    gate = Gate(3, AnswerPolicy(emit="sentence", unsupported="omit"), judged=True)
+    shown = ""
+    for number in range(200):
+        shown += visible(gate.feed(f"Number {number} is so [1]. "))
+        assert len(gate._withheld) < 1100
+    assert "Number 99 is so [1]." in shown
+    # A late verdict changes nothing any more.
+    gate.hear(0, "contradicted")
+    assert "Number 0 is so" in visible([*gate.take(), *gate.finish()]) + shown
+
+
+def test_refusal_in_a_heading_is_one() -> None:
+    policy = AnswerPolicy(emit="answer", model_refused="refuse")
+    for answer in (f"# {NO_ANSWER}\n", f"Good [1].\n\n# {NO_ANSWER}"):
+        for chunks in cuts(answer):
+            assert summary_of(feed(Gate(3, policy), chunks)).reason == "model_refused", chunks

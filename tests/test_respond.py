@@ -384,3 +384,24 @@ def test_attempts_never_mix_on_the_wire() -> None:
     assert [a["outcome"] for a in events[-1].json()["attempts"]] == ["retried", "shown"]
     # The first model hangs, and is closed all the same.
     until(lambda: asked.models[0].closed == 1, "the first model is closed")
+
+
+@on_every_loop
+async def test_judge_is_asked_in_both_attempts() -> None:
+    asked: list[str] = []
+
+    async def verify(sentence: Any, passages: Any) -> Any:
+        asked.append(sentence.content)
+        return "contradicted" if sentence.content.startswith("Ten") else "supported"
+
+    models = Asked(FakeModel("Ten days [1]."), FakeModel("Five days [1]."))
+    policy = AnswerPolicy(emit="answer", unsupported="retry")
+    events = await events_of(respond("Q", models.retrieve, models.generate, policy, verify=verify))
+    assert visible(events) == "Five days [1]."
+    assert asked == ["Ten days [1].", "Five days [1]."]
+    assert [claim.verdict for claim in summary_of(events).claims] == ["supported"]
+    # Without a policy it only tells.
+    plain = Asked(FakeModel("Ten days [1]."))
+    events = await events_of(respond("Q", plain.retrieve, plain.generate, verify=verify))
+    assert visible(events) == "Ten days [1]."
+    assert [claim.verdict for claim in summary_of(events).claims] == ["contradicted"]
