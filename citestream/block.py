@@ -87,7 +87,7 @@ class BlockFilter(ShortWay):
     )
 
     def __init__(self, tally: Tally, style: Dialect, writer: Writer, refusal: str | None) -> None:
-        finder = NearFinder(refusal, tally.nearness)
+        finder = NearFinder(refusal, tally)
         super().__init__(tally, style, writer, Visible(Regions(finder)))
         self._refusal = refusal
         # There is one while something is undecided, and another one next time.
@@ -141,7 +141,7 @@ class BlockFilter(ShortWay):
         """
         try:
             if self._stop not in chunk and (
-                chunk.isascii() or self._other_opener.search(chunk) is None
+                chunk.isascii() or self._common.other_opener.search(chunk) is None
             ):
                 if chunk[-1] not in MAY_LEAD:
                     loose = self._loose

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from citestream.canonical import Common, common_brackets
 from citestream.exceptions import StyleError
 from citestream.grammar import DEAD, Joined, Machine, State, follow
-from citestream.labels import Names, Nearness
+from citestream.labels import Names
 from citestream.shapes import LabelForm, LabelMachine, split
 from citestream.styles import MOST_READINGS, MarkerStyle, Reading, misspelt
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from citestream.passages import Passages
 
-__all__ = ["Bound", "Dialect", "bind", "check_styles", "nearness"]
+__all__ = ["Bound", "Dialect", "bind", "check_styles", "prefixes"]
 
 
 class Dialect(Protocol):
@@ -109,11 +109,11 @@ def bind(
     return _Joint(parts, names)
 
 
-def nearness(styles: tuple[MarkerStyle, ...], lists: tuple[Passages, ...]) -> Nearness:
-    """Return what is near the labels that are supplied."""
+def prefixes(styles: tuple[MarkerStyle, ...]) -> tuple[tuple[str, bool], ...]:
+    """Return what stands before a label in square brackets, and whether that is a number."""
     if len(styles) == 1:
-        return Nearness(styles[0].prefixes, lists)
-    return Nearness(tuple(found for style in styles for found in style.prefixes), lists)
+        return styles[0].prefixes
+    return tuple(found for style in styles for found in style.prefixes)
 
 
 class Bound:

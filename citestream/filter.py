@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from citestream.block import BlockFilter
-from citestream.dialect import bind, check_styles, nearness
+from citestream.dialect import bind, check_styles, prefixes
 from citestream.events import Citation, Summary, Text
 from citestream.exceptions import SourceError
 from citestream.passages import NO_ANSWER, Passages
@@ -45,7 +45,7 @@ class CitationFilter(BlockFilter):
     answer; one that holds several text blocks has a `block()` for each.
     """
 
-    __slots__ = ("_dialect",)
+    __slots__ = ()
 
     def __new__(  # noqa: PYI034 - one that follows sentences may come back
         cls, *_: Any, sentences: bool | Abbreviations = False, **__: Any
@@ -125,10 +125,8 @@ class CitationFilter(BlockFilter):
         known = _passages(passages, style)
         earlier = None if prior is None else _passages(prior, style)
         lists = (known,) if earlier is None else (known, earlier)
-        self._dialect = bind(styles, lists, match, repair)
-        super().__init__(
-            Tally(known, nearness(styles, lists), earlier), self._dialect, writer, refusal
-        )
+        dialect = bind(styles, lists, match, repair)
+        super().__init__(Tally(known, prefixes(styles), earlier), dialect, writer, refusal)
 
     @property
     def passages(self) -> Passages:
@@ -142,7 +140,7 @@ class CitationFilter(BlockFilter):
 
     def block(self) -> BlockFilter:
         """Return a filter for another text block of this answer, under the same score."""
-        return BlockFilter(self._tally, self._dialect, self._writer, self._refusal)
+        return BlockFilter(self._tally, self._style, self._writer, self._refusal)
 
     def finish(  # type: ignore[override]  # a block's events, and the summary after them
         self, ended: Ended = "complete", reason: str | None = None
@@ -176,7 +174,7 @@ class _SentenceBlock(BlockFilter):
     __slots__ = ("_sentences",)
 
     def __init__(self, whole: _SentenceFilter) -> None:
-        super().__init__(whole._tally, whole._dialect, whole._writer, whole._refusal)
+        super().__init__(whole._tally, whole._style, whole._writer, whole._refusal)
         self._sentences = Sentences(whole._coverage, whole._abbreviations)
 
     def feed(self, chunk: str) -> list[Text | Citation]:

@@ -7,7 +7,7 @@ well; nothing is held or changed for it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from citestream.refusal import RefusalFinder
 
@@ -27,15 +27,22 @@ _bracket = re.compile(r"\[([^\[\]\n\r]{2,128})\]")
 _MOST_BRACKET = 130
 
 
+class KnowsNearness(Protocol):
+    """The score of an answer."""
+
+    @property
+    def nearness(self) -> Nearness:
+        """What is near a supplied label."""
+
+
 class NearFinder(RefusalFinder):
     """Searches pieces of text for the refusal, if there is one, and for what is near a label."""
 
-    __slots__ = ("_begun", "_found", "_nearness", "_refusal")
+    __slots__ = ("_begun", "_found", "_score")
 
-    def __init__(self, refusal: str | None, nearness: Nearness) -> None:
+    def __init__(self, refusal: str | None, score: KnowsNearness) -> None:
         super().__init__(refusal or "")
-        self._refusal = refusal
-        self._nearness = nearness
+        self._score = score
         self._found: tuple[str, ...] = ()
         self._begun = ""  # a bracket that has not ended
 
@@ -60,23 +67,25 @@ class NearFinder(RefusalFinder):
 
     def feed(self, text: str) -> None:
         """Take the next piece of text."""
-        self._fresh += text
-        if len(self._fresh) > _MOST_FRESH:
-            self._search()
+        fresh = self._fresh + text
+        if self._begun or "[" in fresh or not self._passes(fresh):
+            self._fresh = fresh
+            if len(fresh) > _MOST_FRESH:
+                self._search()
 
     def _search(self) -> None:
         fresh = self._fresh
         if "[" in fresh or self._begun:
             self._look(self._begun + fresh)
-        if self._refusal is None or self._seen:
+        if self._seen or not self._needle[0]:
             self._fresh = ""
         else:
-            # A bracket that has not ended goes on behind all of what was fresh.
-            self._search_for_refusal(again=not self._begun)
+            super()._search()
 
     def _look(self, text: str) -> None:
+        nearness = self._score.nearness
         for match in _bracket.finditer(text):
-            if self._nearness.of_bracket(match[1]) and match[1] not in self._found:
+            if nearness.of_bracket(match[1]) and match[1] not in self._found:
                 self._found = (*self._found, match[1])[:MOST_NEAR]
         opened = text.rfind("[")
         goes_on = opened >= 0 and text.find("]", opened) < 0 and len(text) - opened < _MOST_BRACKET

@@ -73,37 +73,41 @@ class RefusalFinder:
 
     def feed(self, text: str) -> None:
         """Take the next piece of text."""
-        if not self._seen:
-            self._fresh += text
-            if len(self._fresh) > _MOST_FRESH:
+        fresh = self._fresh + text
+        if not self._seen and not self._passes(fresh):
+            self._fresh = fresh
+            if len(fresh) > _MOST_FRESH:
                 self._search()
 
-    def _search(self) -> None:
-        self._search_for_refusal(again=True)
+    def _passes(self, text: str) -> bool:
+        """Keep no more of `text` than the refusal may begin in, if nothing of it need be folded.
 
-    def _search_for_refusal(self, *, again: bool) -> None:
-        """Search what is fresh; a little of it may stay that, to be searched again."""
+        Folding costs ten times a search. A refusal with an apostrophe has yet to
+        come, or has come as far as to there.
+        """
+        _, before = self._needle
+        if before < 0 or "'" in text or "`" in text or "[" in text or "'" in self._recent:
+            return False
+        end = text[-2 * before - 2 :]
+        # At least every second character of it is left when it is folded.
+        if len(end) <= 2 * before or "  " in end or not (text.isascii() and end.isprintable()):
+            return False
+        self._fresh = end
+        self._recent = ""
+        return True
+
+    def _search(self) -> None:
         text, self._fresh = self._fresh, ""
         needle, before = self._needle
         if before >= 0 and "'" not in self._recent and not _has_apostrophe(text):
-            # Folding costs ten times a search. A needle with an apostrophe has
-            # yet to come, or has come as far as to there.
-            end = text[-2 * before - 2 :]
-            if len(end) > 2 * before and _is_dense(end):
-                if again:
-                    self._recent = ""
-                    self._fresh = end
-                else:
-                    self._recent = fold(end)
+            # It has come as far as to the apostrophe, at most.
+            end = fold(text[-8 * before - 8 :])
+            if len(end) >= before:
+                self._recent = end
                 return
         text = self._recent + fold(text)
         self._seen |= needle in text
         self._recent = text[1 - len(needle) :]
-
-
-def _is_dense(text: str) -> bool:
-    """Return whether at least every second character is left of `text` when it is folded."""
-    return "  " not in text and "[" not in text and text.isascii() and text.isprintable()
 
 
 def _has_apostrophe(text: str) -> bool:

@@ -40,7 +40,6 @@ class ShortWay:
         "_dropped_at",
         "_events",
         "_loose",
-        "_other_opener",
         "_quick",
         "_resting",
         "_stop",
@@ -68,9 +67,8 @@ class ShortWay:
         self._dropped_at = 0
         self._common = common = style.common
         self._quick = common.quick if writer.plain else None
-        # Text without these can go out as it is, in small steps; no text is without "".
+        # ASCII text without this can go out as it is; no text is without "".
         self._stop = common.stop
-        self._other_opener = common.other_opener
 
     def _feed(self, chunk: str) -> list[Text | Citation]:
         """Filter the next chunk in whatever way it needs."""
@@ -115,7 +113,7 @@ class ShortWay:
                 space = ""
             if start:
                 before = text[:start]
-                if (common.spread or not before.isascii()) and self._other_opener.search(before):
+                if (common.spread or not before.isascii()) and common.other_opener.search(before):
                     return None
                 self._loose.append(before)
         self._stop = ""
@@ -175,7 +173,8 @@ class ShortWay:
 
     def _take_plain(self, text: str) -> list[Text | Citation] | None:
         """Filter a small chunk without the usual opener, behind text that was shown."""
-        if (self._common.spread or not text.isascii()) and self._other_opener.search(text):
+        common = self._common
+        if (common.spread or not text.isascii()) and common.other_opener.search(text):
             return None
         left = ""
         if text[-1] in MAY_LEAD:
@@ -183,7 +182,7 @@ class ShortWay:
                 return None
             text, left = text[:-1], " "
         self._waiting = left
-        self._stop = "" if left else self._common.stop
+        self._stop = "" if left else common.stop
         self._visible.note(text)
         return [Text(text)]
 
@@ -261,7 +260,7 @@ class ShortWay:
                 return text
             if first in " ,;&" and separator(text, 0, len(text))[1]:
                 return text
-        if (common.spread or not text.isascii()) and self._other_opener.search(text):
+        if (common.spread or not text.isascii()) and common.other_opener.search(text):
             self._resting = False
             return text
         left = ""
@@ -289,7 +288,7 @@ class ShortWay:
             return text
         common = self._common
         if common.spread or not text.isascii():
-            wide = self._other_opener.search(text, 0, end)
+            wide = common.other_opener.search(text, 0, end)
             end = wide.start() if wide else end
         opener = common.opener
         match_marker = common.marker.match

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from citestream.events import Summary
+from citestream.labels import Nearness
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from citestream.events import Ended, Label
-    from citestream.labels import Nearness
     from citestream.passages import Passage, Passages
     from citestream.styles import Reading
 
@@ -20,18 +20,29 @@ MOST_INVALID = 100
 """Distinct invalid labels that are kept; a hostile answer can write any number of them."""
 
 
+FEW = 8
+"""Labels that are found as quickly one after another as by their hashes."""
+
+
 class Tally:
-    """The score of one answer, shared by all its text blocks."""
+    """The score of one answer, shared by all its text blocks.
+
+    Args:
+        passages: What was in the prompt.
+        prefixes: What stands before the labels in each style, and whether they are numbers.
+        prior: Passages of earlier turns.
+    """
 
     __slots__ = (
         "_cited",
         "_invalid",
         "_known",
         "_near",
+        "_nearness",
+        "_prefixes",
         "_prior",
         "_repaired",
         "kept",
-        "nearness",
         "passages",
         "refused",
         "removed",
@@ -39,7 +50,10 @@ class Tally:
     )
 
     def __init__(
-        self, passages: Passages, nearness: Nearness, prior: Passages | None = None
+        self,
+        passages: Passages,
+        prefixes: tuple[tuple[str, bool], ...],
+        prior: Passages | None = None,
     ) -> None:
         self.passages = passages
         """What was in the prompt."""
@@ -49,13 +63,15 @@ class Tally:
         self._known: Container[Label] = passages.by_label
         if prior is not None:
             self._known = _Either(passages, prior)
-        self.nearness = nearness
-        """What is near a supplied label."""
-        self._near: dict[str, None] = {}
-        self._repaired: dict[str, Label] = {}
-        # Dicts for their order; the numbers count from one, for renumbering.
-        self._cited: dict[Label, int] = {}
-        self._invalid: dict[Label, None] = {}
+        self._prefixes = prefixes
+        # Most answers need none of these.
+        self._nearness: Nearness | None = None
+        self._near: tuple[str, ...] = ()
+        self._repaired: dict[str, Label] | None = None
+        self._invalid: dict[Label, None] | None = None
+        # In the order of first use. When they are many, a dict finds them, and
+        # their numbers from one; a few take less than half the memory so.
+        self._cited: tuple[Label, ...] | dict[Label, int] = ()
         self.kept = 0
         """Markers with at least one valid label."""
         self.removed = 0
@@ -64,6 +80,15 @@ class Tally:
         """Whether invalid labels were left out."""
         self.refused = False
         """Whether the answer holds the refusal sentence."""
+
+    @property
+    def nearness(self) -> Nearness:
+        """What is near a supplied label."""
+        if self._nearness is None:
+            prior = self._prior
+            lists = (self.passages,) if prior is None else (self.passages, prior)
+            self._nearness = Nearness(self._prefixes, lists)
+        return self._nearness
 
     def check(self, reading: Reading) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
         """Check a marker's labels and count it.
@@ -82,23 +107,23 @@ class Tally:
                 label for label, found in zip(labels, reading.found, strict=True) if not found
             )
         else:
-            cited = tuple(label for label in labels if label in known)
-            invalid = (
-                ()
-                if len(cited) == len(labels)
-                else tuple(label for label in labels if label not in known)
-            )
+            cited = tuple([label for label in labels if label in known])
+            invalid = tuple([label for label in labels if label not in known])
         for written, label in () if reading.drifted else reading.repaired:
+            if self._repaired is None:
+                self._repaired = {}
             if len(self._repaired) < MOST_INVALID:
                 self._repaired[written] = label
         if cited:
             self.kept += 1
             for label in cited:
                 if label not in self._cited:
-                    self._cited[label] = len(self._cited) + 1
+                    self._cite(label)
         else:
             self.removed += 1
         for label in invalid:
+            if self._invalid is None:
+                self._invalid = {}
             if label not in self._invalid:
                 if len(self._invalid) >= MOST_INVALID:
                     self.truncated = True
@@ -128,11 +153,20 @@ class Tally:
                     return None
             passages = self.passages_of(labels)
         self.kept += 1
-        cited = self._cited
         for label in labels:
-            if label not in cited:
-                cited[label] = len(cited) + 1
+            if label not in self._cited:
+                self._cite(label)
         return passages
+
+    def _cite(self, label: Label) -> None:
+        """Take note of a label that is cited for the first time."""
+        cited = self._cited
+        if isinstance(cited, tuple):
+            if len(cited) < FEW:
+                self._cited = (*cited, label)
+                return
+            cited = self._cited = {known: place for place, known in enumerate(cited, 1)}
+        cited[label] = len(cited) + 1
 
     def cut(self) -> None:
         """Count a marker that the end cut; its label is neither cited nor invalid."""
@@ -141,17 +175,18 @@ class Tally:
     def note_near(self, contents: tuple[str, ...]) -> None:
         """Take note of brackets that are no markers, but nearly."""
         for content in contents:
-            if len(self._near) < MOST_INVALID:
-                self._near[content] = None
+            if len(self._near) < MOST_INVALID and content not in self._near:
+                self._near += (content,)
 
     def _all_near(self) -> tuple[tuple[str, tuple[Label, ...]], ...]:
-        near = [(str(label), self.nearness.of_label(label)) for label in self._invalid]
+        near = [(str(label), self.nearness.of_label(label)) for label in self._invalid or ()]
         near += [(content, self.nearness.of_bracket(content)) for content in self._near]
         return tuple((written, labels) for written, labels in near if labels)
 
     def number(self, label: Label) -> int:
         """Return the place of a cited label in the order of first use, from one."""
-        return self._cited[label]
+        cited = self._cited
+        return cited.index(label) + 1 if isinstance(cited, tuple) else cited[label]
 
     def passages_of(self, labels: tuple[Label, ...]) -> tuple[Passage, ...]:
         """Return the passages of some labels, in their order."""
@@ -166,7 +201,7 @@ class Tally:
         cited = tuple(self._cited)
         return Summary(
             cited=cited,
-            invalid=tuple(self._invalid),
+            invalid=tuple(self._invalid or ()),
             unused=tuple(label for label in self.passages.labels if label not in self._cited),
             grounded=bool(cited) and not self.refused,
             refused_by="model" if self.refused else None,
@@ -180,7 +215,7 @@ class Tally:
             reason=reason,
             prior=tuple(label for label in cited if label not in self.passages.by_label),
             near=self._all_near(),
-            repaired=tuple(self._repaired.items()),
+            repaired=tuple((self._repaired or {}).items()),
         )
 
 
