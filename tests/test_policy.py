@@ -396,6 +396,9 @@ OMITTING = [
     ("Bad.\n\nBad.\n\nGood [1].\n", "Good [1].\n"),
     ("# Head [9]\n\nGood [1].", "# Head\n\nGood [1]."),
     ("Good [1]. Bad [9].\n\n# End [9]", "Good [1].\n\n# End"),
+    ("# Head [9]\n\nGood [1]. Fine [2].", "# Head\n\nGood [1]. Fine [2]."),
+    # Blanks behind a closing fence would open the code again.
+    ("```\ncode\n```\nBad one.\u3000\n\nFine [2].", "```\ncode\n```\n\nFine [2]."),
 ]
 
 
@@ -733,6 +736,16 @@ async def test_retry_may_be_async_and_may_fail() -> None:
         assert events == [summary]
         assert (summary.ended, summary.refused_by, summary.cited) == ("error", None, ())
         assert "Zanzibar" not in repr(summary)
+
+
+@on_every_loop
+async def test_half_a_character_of_one_attempt_is_not_of_the_next() -> None:
+    policy = AnswerPolicy(emit="answer", uncited_sentence="retry")
+    first = [b"Bad. And the caf\xc3"]
+    async with CitationStream(
+        first, 3, policy=policy, retry=lambda _: [b"\xc3\xa9t\xc3", b"\xa9 [1]."]
+    ) as stream:
+        assert visible([event async for event in stream]) == "été [1]."
 
 
 @on_every_loop

@@ -134,7 +134,6 @@ class OwnStream(EventStream):
                 payload = {"reason": event.reason, "content": event.content}
                 pieces.append(self._frame("warning", payload))
             elif isinstance(event, Retract):
-                self._described.clear()
                 payload = {"reason": event.reason, "attempt": event.attempt}
                 pieces.append(self._frame("retract", payload))
         return b"".join(pieces)
