@@ -471,15 +471,13 @@ class Gate:
             # It was said over several sentences, or where there are none.
             failures.append("model_refused")
         self._judge_between(math.inf)
-        citing, sentences, uncited = self._citing, self._passed, self._uncited
-        if last is not None:
-            if any(self._actions.get(check) == "omit" for check in of_last):
-                citing -= last.marks
-            else:
-                sentences += 1
-                uncited += not last.sentence.covered
-        if not citing:
+        # `conclude` looks once more, when what is left out is left out.
+        if not self._citing:
             failures.append("no_citation")
+        sentences, uncited = self._passed, self._uncited
+        if last is not None and not any(self._actions.get(c) == "omit" for c in of_last):
+            sentences += 1
+            uncited += not last.sentence.covered
         most = self.policy.max_uncited_share
         if most is not None and uncited > most * sentences:
             failures.append("uncited_share")
@@ -527,7 +525,7 @@ class Gate:
             if not self._passed and (self._whole or not self._withheld.shown):
                 self._decide(self._why_omitted, "refuse")
             elif not self._citing and "no_citation" not in self._late:
-                # A judge has left out what cited something.
+                # What cited something was left out at the end, or by a judge.
                 self._fail("no_citation")
         if self.decision is None:
             for check in self._late:

@@ -430,6 +430,17 @@ def test_omitting_and_refusing_go_together() -> None:
     assert visible(feed(Gate(3, policy), ["Good [1]. Bad."])) == NO_ANSWER
 
 
+def test_what_is_left_out_counts_neither_as_cited_nor_as_uncited() -> None:
+    for emit in EMITS[1:]:
+        share = AnswerPolicy(emit=emit, uncited_sentence="omit", max_uncited_share=0.1)
+        for answer in ("Bad. Worse. Good [1].", "Good [1]. Bad. Worse."):
+            assert visible(feed(Gate(3, share), [answer])) == "Good [1]."
+        cited = AnswerPolicy(emit=emit, invented_citation="omit", no_citation="refuse")
+        for answer in ("So it is. Bad [1, 9].", "Bad [1, 9]. So it is."):
+            events = feed(Gate(3, cited), [answer])
+            assert (visible(events), summary_of(events).reason) == (NO_ANSWER, "no_citation")
+
+
 def test_warning_lets_the_sentence_pass_on_to_the_next_check() -> None:
     policy = AnswerPolicy(emit="answer", invented_citation="warn", uncited_sentence="refuse")
     events = feed(Gate(3, policy), ["Good [1]. Bad [9]."])

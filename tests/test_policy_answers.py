@@ -23,7 +23,7 @@ from tests.cases import BRACKETS, EXTRA, SENTENCES
 from tests.cases import NUMERIC as NUMERIC_CASES
 from tests.test_policy import EMITS, feed, summary_of, visible
 
-ANSWERS = int(os.environ.get("CITESTREAM_ANSWERS", "600"))
+ANSWERS = int(os.environ.get("CITESTREAM_ANSWERS", "400"))
 
 STRICT = AnswerPolicy.strict()
 BY_SENTENCE = AnswerPolicy.strict(emit="sentence")
