@@ -134,6 +134,15 @@ class CitationFilter(BlockFilter):
         return self._tally.passages
 
     @property
+    def passing(self) -> bool:
+        """Whether plain text leaves as it comes, whatever its length, until other text is fed.
+
+        Plain is ASCII text without `[` that ends in none of `MAY_LEAD`. A door that has
+        a quick way to tell may let such text pass, and feed it joined afterwards.
+        """
+        return self._stop == "["
+
+    @property
     def settled(self) -> int:
         """Up to where the cleaned answer belongs to no open sentence; 0 while they are off."""
         return 0

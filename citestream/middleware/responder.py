@@ -188,12 +188,16 @@ class Responder:
         It gives what the server gives where it can, and is no coroutine of its
         own: one more of them for every message costs more than the filter.
         """
-        if self._feed is not None and message.get("more_body"):
+        feed = self._feed
+        if feed is not None:
             # The next piece of a body that has begun to leave: nearly every message is one.
-            body = message.get("body")
-            if body.__class__ is bytes:
+            try:
+                more, body = message["more_body"], message["body"]
+            except KeyError:
+                more, body = False, None
+            if more and type(body) is bytes:
                 try:
-                    out = self._feed(body)
+                    out = feed(body)
                 except Exception as error:
                     return self._break_and_raise(error)
                 if out is body:

@@ -32,6 +32,11 @@ class Answer(Protocol):
     summary: Summary | None
     """The score, once the answer has ended."""
 
+    @property
+    def passing(self) -> bool:
+        """Whether plain text leaves as it comes, as `CitationFilter.passing` says it."""
+        ...
+
     def feed(self, text: str) -> str:
         """Give the next piece and return what is now visible."""
         ...
@@ -56,6 +61,11 @@ class ProseAnswer:
         self.changed = False
         self.noted: list[tuple[int, int, Any]] = []
         self.summary: Summary | None = None
+
+    @property
+    def passing(self) -> bool:
+        """Whether plain text leaves as it comes; a gate always wants to see it first."""
+        return isinstance(self._filter, CitationFilter) and self._filter.passing
 
     def feed(self, text: str) -> str:
         """Give the next piece and return what is now visible."""

@@ -11,7 +11,7 @@ from citestream.events import Caution, Citation, Ended, Event, Retract, Summary,
 from citestream.exceptions import UnfilterableResponseError
 from citestream.gate import Gate
 from citestream.wire.answer import Answer, Filters, ProseAnswer
-from citestream.wire.frames import SOURCE_FAILED, EventStream, failed, read_document
+from citestream.wire.frames import SOURCE_FAILED, EventStream, Template, failed, read_document
 from citestream.wire.splice import literal
 from citestream.wire.sse import SSEEvent, frame
 
@@ -85,22 +85,8 @@ class OwnStream(EventStream):
             raise _unknown()
         return event.raw
 
-    def feed(self, body: bytes) -> bytes:
-        """Give the next bytes of the body and return what may leave now."""
-        frame = None if self._held else self._repeated(body)
-        if frame is not None:
-            return frame
-        return b"".join([self._event(event) for event in self._reader.feed(body)])
-
-    def _repeated(self, raw: bytes) -> bytes | None:
-        citations = self._filter
-        if citations is None:
-            return None
-        for template, _ in self._templates:
-            text = template.text(raw)
-            if text is not None:
-                return self._frames(citations, text, raw)
-        return None
+    def _answered(self, _: Template, __: Answer, text: str, raw: bytes) -> bytes:
+        return self._frames(self._started()[0], text, raw)
 
     def _gated(self) -> bool:
         return isinstance(self._started()[0], Gate)
