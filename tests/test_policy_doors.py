@@ -354,6 +354,50 @@ async def test_chat_stream_keeps_its_order_around_withheld_text() -> None:
 
 
 @on_every_loop
+async def test_turn_that_only_calls_a_tool_is_no_answer() -> None:
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    first, last = chat_chunk(None), chat_chunk(None, "tool_calls")
+    first["choices"][0]["delta"] = {"role": "assistant", "content": None, "tool_calls": [call]}
+    body = sse(first, last) + b"data: [DONE]\n\n"
+    told: list[Summary] = []
+
+    async def ask(body: bytes, media_type: str) -> bytes:
+        app = CitationMiddleware(
+            answering(body, media_type=media_type, passages=PASSAGES),
+            policy=STRICT,
+            on_summary=lambda summary, _: told.append(summary),
+        )
+        return (await Exchange(app).run()).body
+
+    out = await ask(body, "text/event-stream")
+    assert _chat_visible(out) == ""
+    assert b'"tool_calls"' in out
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    out = await ask(json.dumps({"choices": [choice]}).encode(), "application/json")
+    assert json.loads(out)["choices"][0]["message"]["content"] is None
+    assert [(s.refused_by, s.reason) for s in told] == [(None, "tool_calls")] * 2
+
+
+@on_every_loop
+async def test_empty_answer_is_refused_at_every_door() -> None:
+    for door in DOORS:
+        body, told = await through(door, [""], STRICT)
+        assert door.visible(body) == NO_ANSWER, door.name
+        assert [summary.reason for summary in told] == ["no_citation"], door.name
+    message = {"role": "assistant", "content": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    app = CitationMiddleware(
+        answering(
+            json.dumps({"choices": [choice]}), media_type="application/json", passages=PASSAGES
+        ),
+        policy=STRICT,
+    )
+    out = json.loads((await Exchange(app).run()).body)
+    assert out["choices"][0]["message"]["content"] == NO_ANSWER
+
+
+@on_every_loop
 async def test_each_choice_is_judged_by_itself() -> None:
     frames = [
         chat_chunk("Good [1]", index=0),

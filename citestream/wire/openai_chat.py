@@ -36,6 +36,9 @@ _IDENTITY = ("id", "object", "created", "model", "system_fingerprint", "service_
 _PLAIN_FRAME = frozenset((*_IDENTITY, "choices", "obfuscation", "provider"))
 _PLAIN_CHOICE = frozenset(("index", "delta", "text", "logprobs", "finish_reason"))
 
+# A turn that ends like this, and says nothing, asks for something: it is no answer.
+_CALLS = frozenset(("tool_calls", "function_call"))
+
 # llama.cpp's names for what betrays a removed marker beside the text.
 _NATIVE_TRACES = ("tokens", "completion_probabilities", "probs")
 
@@ -58,12 +61,13 @@ class _Choice(NamedTuple):
 class _Writing:
     """One choice of a stream while it is being written."""
 
-    __slots__ = ("answer", "chat", "native", "notes")
+    __slots__ = ("answer", "chat", "native", "notes", "spoken")
 
     def __init__(self, answer: Answer, native: bool) -> None:
         self.answer = answer
         self.native = native
         self.chat = False
+        self.spoken = False
         self.notes: list[Any] = []
 
     @property
@@ -139,6 +143,7 @@ class ChatStream(EventStream):
             self._take_annotations(document, choice, writing)
             changed = False
             for path, text, last in _texts(document, choice):
+                writing.spoken = True
                 visible = writing.answer.feed(text)
                 if last and choice.reason is not None:
                     visible += writing.answer.finish("complete", _reason(choice))
@@ -150,7 +155,7 @@ class ChatStream(EventStream):
                 # A finish frame without text of its own stays without: what
                 # was held leaves in a frame before it.
                 if writing.answer.summary is None:
-                    held = writing.answer.finish("complete", _reason(choice))
+                    held = _finish(writing.answer, choice, spoken=writing.spoken)
                     if held:
                         before.append(self._frame(self._chunk(choice.number, writing, held)))
                 self._sign(document, choice, writing, alone=len(choices) == 1)
@@ -257,7 +262,13 @@ def rewrite_chat(document: Document, new_answer: Callable[[], Answer]) -> list[S
                 document.replace(path, visible)
                 answer.changed = True
         if answer.summary is None:
-            answer.finish("complete", _reason(choice))
+            # There was no text, and a policy may put some there.
+            shown = _finish(answer, choice, spoken=False)
+            path = (
+                choice.texts[-1] if choice.texts else (*(choice.message or choice.path), "content")
+            )
+            if shown:
+                document.set(path, shown)
         notes: list[Any] = []
         if choice.message is not None:
             notes = _at(document.value, choice.message).get("annotations") or []
@@ -267,6 +278,14 @@ def rewrite_chat(document: Document, new_answer: Callable[[], Answer]) -> list[S
         assert answer.summary is not None
         summaries.append(answer.summary)
     return summaries
+
+
+def _finish(answer: Answer, choice: _Choice, *, spoken: bool) -> str:
+    """End an answer and return what was held; of a turn that only calls there is none."""
+    if spoken or choice.reason not in _CALLS:
+        return answer.finish("complete", _reason(choice))
+    answer.discard("complete", _reason(choice))
+    return ""
 
 
 def _reason(choice: _Choice) -> str | None:
