@@ -286,7 +286,7 @@ class BlockFilter(ShortWay):
     @property
     def _may_shorten(self) -> bool:
         """Whether there is a short way past markers."""
-        return self._quick is not None
+        return self._marker is not None
 
     def _can_rest(self) -> bool:
         """Return whether nothing is undecided but what the held text is."""

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Common", "common_brackets"]
 
@@ -29,8 +25,8 @@ class Common:
         openers: The characters that a marker can begin with.
         opener: The one that nearly all begin with.
         most_held: Characters held back, at most, while a marker might be forming.
-        begun: Makes the pattern of the common form up to what closes it, or of
-            its beginning where the text ends; `None` when there is no such form.
+        marker: The pattern of the common form, or of its beginning where the
+            text ends; its group is what closes it. `None` when there is no such form.
     """
 
     __slots__ = (
@@ -41,14 +37,11 @@ class Common:
         "most_quick",
         "opener",
         "other_opener",
-        "quick",
         "spread",
         "stop",
     )
 
-    def __init__(
-        self, openers: str, opener: str, most_held: int, begun: Callable[[str], str] | None
-    ) -> None:
+    def __init__(self, openers: str, opener: str, most_held: int, marker: str | None) -> None:
         self.opener = opener
         """What nearly all markers begin with."""
         others = openers.replace(opener, "")
@@ -72,25 +65,14 @@ class Common:
         """How text begins behind a marker that it does not go with, whatever comes then."""
         self.behind = re.compile(behind)
         """All of such text, as far as it is calm, and a space that may go with what follows."""
-        self.marker = re.compile("(?!)()")
-        """The common form, or its beginning; its group is what closes it."""
-        self.quick: re.Pattern[str] | None = None
-        """One such marker, and calm prose behind it.
-
-        Its groups are the marker without what closes it, that, the text
-        behind, and a space after that.
-        """
-        if begun is not None:
-            marker = begun(r"(?=\])")
-            self.marker = re.compile(begun(r"(\])"))
-            self.quick = re.compile(rf"({marker})(?:(\]){behind})?")
+        self.marker = None if marker is None else re.compile(marker)
+        """Finds that form."""
 
 
-def _bracket(closed: str) -> str:
-    return rf"\[[^\[\]\n\r`$\\]*(?:{closed}|\Z)"
+_BRACKET = r"\[[^\[\]\n\r`$\\]*(?:(\])|\Z)"
 
 
 @lru_cache(maxsize=32)  # a process uses one or two combinations
 def common_brackets(openers: str, opener: str, most_held: int) -> Common:
     """Return what finds any brackets: of styles that cannot tell their markers by a pattern."""
-    return Common(openers, opener, most_held, _bracket if opener == "[" else None)
+    return Common(openers, opener, most_held, _BRACKET if opener == "[" else None)

@@ -68,10 +68,17 @@ class NearFinder(RefusalFinder):
     def feed(self, text: str) -> None:
         """Take the next piece of text."""
         fresh = self._fresh + text
-        if self._begun or "[" in fresh or not self._passes(fresh):
-            self._fresh = fresh
-            if len(fresh) > _MOST_FRESH:
-                self._search()
+        tail = self._needle[1]
+        if tail and not (
+            self._recent or self._begun or "'" in fresh or "[" in fresh or "`" in fresh
+        ):
+            end = fresh[tail:]
+            if fresh.isascii() and end.isprintable() and "  " not in end:
+                self._fresh = end
+                return
+        self._fresh = fresh
+        if len(fresh) > _MOST_FRESH:
+            self._search()
 
     def _search(self) -> None:
         fresh = self._fresh
@@ -79,8 +86,12 @@ class NearFinder(RefusalFinder):
             self._look(self._begun + fresh)
         if self._seen or not self._needle[0]:
             self._fresh = ""
-        else:
-            super()._search()
+            return
+        super()._search()
+        recent = self._recent
+        if not self._begun and recent.isascii() and "[" not in recent and "'" not in recent:
+            # Folding it again changes nothing.
+            self._fresh, self._recent = recent, ""
 
     def _look(self, text: str) -> None:
         nearness = self._score.nearness

@@ -87,22 +87,18 @@ class NumberForm:
             and not (self._prose_from is not None and label >= self._prose_from)
         )
 
-    @property
-    def has_common(self) -> bool:
-        """Whether nearly all markers come in a form that `begun` tells."""
-        return self._prose_from is None and self._close == "]"
+    def common(self) -> str | None:
+        """Return the pattern of the canonical form, or its beginning where the text ends.
 
-    def begun(self, closed: str) -> str:
-        """Return the pattern of the canonical form up to `closed`, or of its beginning at the end.
-
-        Args:
-            closed: The pattern of what closes a marker.
+        Its group is what closes the marker. `None`: there is no telling by a pattern.
         """
+        if self._prose_from is not None or self._close != "]":
+            return None
         # One that begins with a zero is not in its canonical form.
         zero = "0(?![0-9])|" if self._prefix else ""
         number = rf"(?:{zero}[1-9][0-9]{{0,{self._digits_most - 1}}})"
         more = rf"(?:, {re.escape(self._prefix)}{number})*"
-        then = rf"{number}{more}(?:{closed}|(?:, ?)?\Z)"
+        then = rf"{number}{more}(?:(\])|(?:, ?)?\Z)"
         for char in reversed(self._open + self._prefix):
             then = rf"{re.escape(char)}(?:{then}|\Z)"
         return then

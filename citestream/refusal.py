@@ -40,9 +40,15 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _needle(refusal: str) -> tuple[str, int]:
-    """Return what to look for, and where in it the first apostrophe stands; -1 for nowhere."""
+    """Return what to look for, and from where, counted from the end, it may begin in a text.
+
+    Folding costs ten times a search. Where there is an apostrophe to come, no
+    text without one need be folded: the refusal has come as far as to there, or
+    not begun. At least every second character of calm text is left of it when it is
+    folded. 0: it has none.
+    """
     needle = fold(refusal)
-    return needle, needle.find("'")
+    return needle, -2 * needle.find("'") - 2 if "'" in needle else 0
 
 
 class RefusalFinder:
@@ -73,36 +79,17 @@ class RefusalFinder:
 
     def feed(self, text: str) -> None:
         """Take the next piece of text."""
-        fresh = self._fresh + text
-        if not self._seen and not self._passes(fresh):
-            self._fresh = fresh
-            if len(fresh) > _MOST_FRESH:
+        if not self._seen:
+            self._fresh += text
+            if len(self._fresh) > _MOST_FRESH:
                 self._search()
-
-    def _passes(self, text: str) -> bool:
-        """Keep no more of `text` than the refusal may begin in, if nothing of it need be folded.
-
-        Folding costs ten times a search. A refusal with an apostrophe has yet to
-        come, or has come as far as to there.
-        """
-        _, before = self._needle
-        if before < 0 or "'" in text or "`" in text or "[" in text or "'" in self._recent:
-            return False
-        end = text[-2 * before - 2 :]
-        # At least every second character of it is left when it is folded.
-        if len(end) <= 2 * before or "  " in end or not (text.isascii() and end.isprintable()):
-            return False
-        self._fresh = end
-        self._recent = ""
-        return True
 
     def _search(self) -> None:
         text, self._fresh = self._fresh, ""
-        needle, before = self._needle
-        if before >= 0 and "'" not in self._recent and not _has_apostrophe(text):
-            # It has come as far as to the apostrophe, at most.
-            end = fold(text[-8 * before - 8 :])
-            if len(end) >= before:
+        needle, tail = self._needle
+        if tail and "'" not in self._recent and not _has_apostrophe(text):
+            end = fold(text[4 * tail :])
+            if len(end) > -tail:
                 self._recent = end
                 return
         text = self._recent + fold(text)

@@ -40,7 +40,7 @@ class ShortWay:
         "_dropped_at",
         "_events",
         "_loose",
-        "_quick",
+        "_marker",
         "_resting",
         "_stop",
         "_style",
@@ -66,7 +66,8 @@ class ShortWay:
         self._dropped: Citation | None = None
         self._dropped_at = 0
         self._common = common = style.common
-        self._quick = common.quick if writer.plain else None
+        # Finds markers that there is a short way past.
+        self._marker = common.marker if writer.plain else None
         # ASCII text without this can go out as it is; no text is without "".
         self._stop = common.stop
 
@@ -94,14 +95,21 @@ class ShortWay:
         start = text.find(common.opener)
         if start < 0:
             return self._take_plain(text)
-        if self._quick is None:
+        marker = self._marker
+        if marker is None:
             return None
-        match = self._quick.fullmatch(text, start)
-        if match is None:
-            return None
-        begun, closed, after, blank = match.groups()
-        if not closed and not self._style.has_begun(begun):
-            return None
+        stop = text.find("]", start) + 1
+        raw = text[start:stop] if stop else text[start:]
+        after = text[stop:] if stop else ""
+        blank = ""
+        if not stop:
+            if not (marker.fullmatch(text, start) and self._style.has_begun(raw)):
+                return None
+        elif after and after != ".":
+            match = common.behind.fullmatch(text, stop)
+            if match is None:
+                return None
+            after, blank = match.groups()
         before = space = ""
         if start:
             space = text[start - 1]
@@ -120,9 +128,9 @@ class ShortWay:
         self._waiting = text[start:]
         if not visible.settle():
             return self._look_again(before)
-        if not closed:
+        if not stop:
             return [Text(before)] if before else []
-        citation = self._check(begun + "]")
+        citation = self._check(raw)
         if citation is None:
             return self._look_again(before)
         if not citation.text:
@@ -282,8 +290,9 @@ class ShortWay:
             that has only begun, or was dropped, or else the filter no longer rests.
         """
         visible = self._visible
-        end = visible.prose_until(text) if self._quick is not None else 0
-        if not end:
+        marker = self._marker
+        end = 0 if marker is None else visible.prose_until(text)
+        if marker is None or not end:
             self._resting = False
             return text
         common = self._common
@@ -291,7 +300,7 @@ class ShortWay:
             wide = common.other_opener.search(text, 0, end)
             end = wide.start() if wide else end
         opener = common.opener
-        match_marker = common.marker.match
+        match_marker = marker.match
         events = self._events
         prose: list[str] = []
         # The text is gone over to `pos`, and the cleaned answer is so long.

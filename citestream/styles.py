@@ -257,8 +257,8 @@ class MarkerStyle:
     def common(self) -> Common:
         """Finds the form in which nearly all markers come."""
         form = self.form
-        begun = form.begun if isinstance(form, NumberForm) and form.has_common else None
-        return Common(self.openers, self.open[0], self.most_held, begun)
+        marker = form.common() if isinstance(form, NumberForm) else None
+        return Common(self.openers, self.open[0], self.most_held, marker)
 
     def has_begun(self, text: str) -> bool:
         """Return whether a marker of the common form may begin with what `common` found."""
@@ -266,8 +266,8 @@ class MarkerStyle:
 
     @cached_property
     def read_common(self) -> Callable[[str], Reading | None]:
-        """Reads a whole marker of the common form; a few of them make up most of all answers."""
-        return _Readings(self.read).__getitem__
+        """Reads a marker of the common form; a few of them make up most of all answers."""
+        return _Readings(self).__getitem__
 
     def read(self, raw: str) -> Reading | None:
         """Read a whole marker, or return `None` when it is prose after all."""
@@ -308,16 +308,20 @@ def prefixed(prefix: str, *, label: str | None = None, ignore_case: bool = True)
 
 
 class _Readings(dict[str, "Reading | None"]):
-    """What markers say that were read before."""
+    """What markers of the common form say that were read before; `None` for other brackets."""
 
-    def __init__(self, read: Callable[[str], Reading | None]) -> None:
+    def __init__(self, style: MarkerStyle) -> None:
         super().__init__()
-        self._read = read
+        assert style.common.marker is not None  # there is a common form
+        self._marker = style.common.marker
+        self._style = style
 
     def __missing__(self, raw: str) -> Reading | None:
         if len(self) >= MOST_READINGS:
             self.clear()
-        reading = self[raw] = self._read(raw)
+        match = self._marker.fullmatch(raw)
+        reading = self._style.read(raw) if match and match[1] else None
+        self[raw] = reading
         return reading
 
 

@@ -143,15 +143,20 @@ class Tally:
 
     def keep(self, labels: tuple[Label, ...]) -> tuple[Passage, ...] | None:
         """Count a marker if all its labels have a passage; return their passages."""
-        passages: tuple[Passage, ...] | None = None
         if len(labels) == 1:
-            passages = self.passages.by_label.get(labels[0])
-        if not passages:
-            known = self._known
-            for label in labels:
-                if label not in known:
-                    return None
-            passages = self.passages_of(labels)
+            # As nearly all are.
+            label = labels[0]
+            passages = self.passages.by_label.get(label)
+            if passages:
+                self.kept += 1
+                if label not in self._cited:
+                    self._cite(label)
+                return passages
+        known = self._known
+        for label in labels:
+            if label not in known:
+                return None
+        passages = self.passages_of(labels)
         self.kept += 1
         for label in labels:
             if label not in self._cited:
