@@ -318,11 +318,12 @@ def check_citations(answer: str, passages: PassageSource, **options: Any) -> Che
         PassageError: The passages cannot be used.
     """
     citations = CitationFilter(passages, **options)
-    events: list[Event] = [*citations.feed(answer), *citations.finish()]
+    events: list[Any] = citations.feed(answer)
+    events += citations.finish()
     summary = events.pop()
     assert isinstance(summary, Summary)  # it is always the last
     return Checked(
-        answer="".join([event.text for event in events if isinstance(event, _SHOWN)]),
+        answer="".join([event.text for event in events]),
         cited=list(summary.cited),
         invalid=list(summary.invalid),
         unused=list(summary.unused),

@@ -130,7 +130,8 @@ class ShortWay:
             return self._look_again(before)
         if not stop:
             return [Text(before)] if before else []
-        citation = self._check(raw)
+        reading = self._style.read_common(raw)
+        citation = reading and self._tally.cite(raw, reading, drops=self._writer.drops)
         if citation is None:
             return self._look_again(before)
         if not citation.text:
@@ -153,26 +154,6 @@ class ShortWay:
         if before:
             return [Text(before), citation, Text(after)]
         return [citation, Text(after)]
-
-    def _check(self, raw: str) -> Citation | None:
-        """Check a marker of the common form and count it; `None`: it needs a second look.
-
-        The caller fills in where it stands.
-        """
-        reading = self._style.read_common(raw)
-        if reading is None:
-            return None
-        cited = reading.labels
-        passages = self._tally.keep(cited)
-        if passages is not None:
-            return Citation(raw, cited, (), raw, passages, 0, 0)
-        if not self._writer.drops:
-            return None
-        cited, invalid = self._tally.check(reading)
-        if not cited:
-            return Citation("", (), invalid, raw, (), 0, 0)
-        passages = self._tally.passages_of(cited)
-        return Citation(reading.style.write(cited), cited, invalid, raw, passages, 0, 0)
 
     def _look_again(self, shown: str) -> list[Text | Citation]:
         """Leave what waits to the long way, when some text before it was shown."""
@@ -291,6 +272,8 @@ class ShortWay:
         """
         visible = self._visible
         marker = self._marker
+        if not visible.settle():
+            text = self._rest_on_line(text)
         end = 0 if marker is None else visible.prose_until(text)
         if marker is None or not end:
             self._resting = False
@@ -300,7 +283,10 @@ class ShortWay:
             wide = common.other_opener.search(text, 0, end)
             end = wide.start() if wide else end
         opener = common.opener
-        match_marker = marker.match
+        longest = common.longest
+        read = self._style.read_common
+        cite = self._tally.cite
+        drops = self._writer.drops
         events = self._events
         prose: list[str] = []
         # The text is gone over to `pos`, and the cleaned answer is so long.
@@ -318,19 +304,17 @@ class ShortWay:
                 text[start - 1] == "!" or (behind is not _BEHIND_TEXT and text[pos] == "(")
             ):
                 break
-            match = match_marker(text, start)
-            if match is None:
-                break
-            stop = match.end()
-            if stop - start > common.longest:
+            stop = text.find("]", start, end) + 1 or len(text)
+            if stop - start > longest:
                 break
             raw = text[start:stop]
             citation = None
-            if match[1]:
-                citation = self._check(raw)
+            if raw[-1] == "]":
+                reading = read(raw)
+                citation = reading and cite(raw, reading, drops=drops)
                 if citation is None:
                     break
-            elif not self._style.has_begun(raw):
+            elif not (marker.fullmatch(raw) and self._style.has_begun(raw)):
                 break
             if citation is not None and citation.text:
                 if start > pos:
@@ -372,6 +356,25 @@ class ShortWay:
             visible.pass_calm("".join(prose), last, offset)
             return text[pos:]
         return text
+
+    def _rest_on_line(self, text: str) -> str:
+        """Show the text before the first bracket, if it may take the line to where prose is.
+
+        Returns:
+            What is left.
+        """
+        common = self._common
+        cut = text.find(common.opener) - 1
+        if cut < 1 or text[cut] != " " or text[cut - 1] in MAY_LEAD:
+            return text
+        before = text[:cut]
+        if self._visible.behind is not _BEHIND_TEXT or (
+            (common.spread or not before.isascii()) and common.other_opener.search(before)
+        ):
+            return text
+        self._visible.note(before)
+        self._events.append(Text(before))
+        return text[cut:]
 
     def _goes_with(
         self, text: str, pos: int, start: int, stop: int, end: int, behind: Behind, last: str

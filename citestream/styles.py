@@ -308,7 +308,7 @@ def prefixed(prefix: str, *, label: str | None = None, ignore_case: bool = True)
 
 
 class _Readings(dict[str, "Reading | None"]):
-    """What markers of the common form say that were read before; `None` for other brackets."""
+    """What markers of the common form say that were read before."""
 
     def __init__(self, style: MarkerStyle) -> None:
         super().__init__()
@@ -320,8 +320,9 @@ class _Readings(dict[str, "Reading | None"]):
         if len(self) >= MOST_READINGS:
             self.clear()
         match = self._marker.fullmatch(raw)
-        reading = self._style.read(raw) if match and match[1] else None
-        self[raw] = reading
+        if match is None or not match[1]:
+            return None
+        reading = self[raw] = self._style.read(raw)
         return reading
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from citestream.events import Summary
+from citestream.events import Citation, Summary
 from citestream.labels import Nearness
 
 if TYPE_CHECKING:
@@ -141,8 +141,19 @@ class Tally:
             return any(reading.found)
         return any(label in self._known for label in reading.labels)
 
-    def keep(self, labels: tuple[Label, ...]) -> tuple[Passage, ...] | None:
-        """Count a marker if all its labels have a passage; return their passages."""
+    def cite(self, raw: str, reading: Reading, *, drops: bool) -> Citation | None:
+        """Check a marker in its canonical form and count it.
+
+        Args:
+            raw: The marker.
+            reading: What it says.
+            drops: Whether labels without a passage are left out.
+
+        Returns:
+            The citation, but for where it stands. `None`, and nothing is
+            counted, when there is a label without a passage that is not left out.
+        """
+        labels = reading.labels
         if len(labels) == 1:
             # As nearly all are.
             label = labels[0]
@@ -151,17 +162,25 @@ class Tally:
                 self.kept += 1
                 if label not in self._cited:
                     self._cite(label)
-                return passages
+                return Citation(raw, labels, (), raw, passages, 0, 0)
         known = self._known
         for label in labels:
             if label not in known:
-                return None
-        passages = self.passages_of(labels)
-        self.kept += 1
-        for label in labels:
-            if label not in self._cited:
-                self._cite(label)
-        return passages
+                break
+        else:
+            self.kept += 1
+            for label in labels:
+                if label not in self._cited:
+                    self._cite(label)
+            return Citation(raw, labels, (), raw, self.passages_of(labels), 0, 0)
+        if not drops:
+            return None
+        cited, invalid = self.check(reading)
+        if not cited:
+            return Citation("", (), invalid, raw, (), 0, 0)
+        return Citation(
+            reading.style.write(cited), cited, invalid, raw, self.passages_of(cited), 0, 0
+        )
 
     def _cite(self, label: Label) -> None:
         """Take note of a label that is cited for the first time."""
@@ -196,10 +215,14 @@ class Tally:
     def passages_of(self, labels: tuple[Label, ...]) -> tuple[Passage, ...]:
         """Return the passages of some labels, in their order."""
         get = self.passages.get
-        if self._prior is None:
-            return tuple(passage for label in labels for passage in get(label))
-        earlier = self._prior.get
-        return tuple(passage for label in labels for passage in get(label) or earlier(label))
+        prior = self._prior
+        found: list[Passage] = []
+        for label in labels:
+            passages = get(label)
+            if not passages and prior is not None:
+                passages = prior.get(label)
+            found += passages
+        return tuple(found)
 
     def summary(self, ended: Ended = "complete", reason: str | None = None) -> Summary:
         """Return the score."""
