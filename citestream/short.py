@@ -288,6 +288,7 @@ class ShortWay:
         cite = self._tally.cite
         drops = self._writer.drops
         events = self._events
+        first = len(events)
         prose: list[str] = []
         # The text is gone over to `pos`, and the cleaned answer is so long.
         pos = 0
@@ -351,6 +352,9 @@ class ShortWay:
             events.append(citation)
             citation.start = citation.end = offset
             pos = stop
+        if visible.parts and (pos or self._resting):
+            events.insert(first, Text(visible.parts))
+            visible.parts = ""
         if pos:
             visible.behind = behind
             visible.pass_calm("".join(prose), last, offset)
@@ -372,8 +376,7 @@ class ShortWay:
             (common.spread or not before.isascii()) and common.other_opener.search(before)
         ):
             return text
-        self._visible.note(before)
-        self._events.append(Text(before))
+        self._visible.show(before)
         return text[cut:]
 
     def _goes_with(
