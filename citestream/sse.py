@@ -1,23 +1,32 @@
 """CitationResponse: the events of an answer as server-sent events, the summary last.
 
-It does not know how citations are found. Of the wire it makes every byte itself:
-one ASCII JSON object in one `data:` line, behind a name from this file, so that
-nothing the model writes can pose as an event, an id or a field.
+It does not know how citations are found, nor how an event is written.
 """
 
 from __future__ import annotations
 
 import json
 from functools import partial
-from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import SendTimeoutError
 
-from citestream.events import Caution, Citation, Claim, Retract, Sentence, Summary, Text
+from citestream.events import Summary
 from citestream.passages import Passage
+from citestream.protocol import (
+    CITATION,
+    CLAIM,
+    DELTA,
+    ERROR,
+    RETRACT,
+    SENTENCE,
+    SUMMARY,
+    WARNING,
+    EventWriter,
+    written,
+)
 from citestream.stream import CitationStream
 
 if TYPE_CHECKING:
@@ -44,23 +53,6 @@ __all__ = [
     "CitationResponse",
 ]
 
-DELTA = "delta"
-"""Text: `{"text"}`."""
-CITATION = "citation"
-"""A marker after checking: `{"text", "cited", "invalid", "passages"}`."""
-SENTENCE = "sentence"
-"""A sentence that has ended, if asked for: `{"content", "cited", "covered"}`."""
-WARNING = "warning"
-"""A check failed and the text is shown all the same: `{"reason", "content"}`."""
-CLAIM = "claim"
-"""What a judge said of a sentence: `{"content", "verdict"}`."""
-RETRACT = "retract"
-"""All text so far is void: `{"reason", "attempt"}`; offsets and passages begin anew."""
-ERROR = "error"
-"""The source failed: `{"reason", "id"}`; the summary follows."""
-SUMMARY = "summary"
-"""The score, last: `Summary.to_dict()`."""
-
 # Longer than a phone is away between two cells, far shorter than a model is
 # held for a reader who does not read.
 SEND_TIMEOUT = 30.0
@@ -76,10 +68,6 @@ _LOOKS = 4
 
 # What belongs to the stream and not to a refusal in its place.
 _STREAM_HEADERS = {b"cache-control", b"connection", b"content-type", b"x-accel-buffering"}
-
-_json = json.JSONEncoder(separators=(",", ":")).encode
-# What a delta is made of, without the encoder's way there: most events are one.
-_DELTA_FRAME = b'event: delta\ndata: {"text":%b}\n\n'
 
 
 class CitationResponse(EventSourceResponse):
@@ -221,13 +209,11 @@ class CitationResponse(EventSourceResponse):
 class _Frames:
     """The events of a stream as bytes, each a whole server-sent event."""
 
-    __slots__ = ("_expose", "_introduced", "_over", "_stream")
+    __slots__ = ("_over", "_stream", "_write")
 
     def __init__(self, stream: CitationStream, expose: Collection[str]) -> None:
         self._stream = stream
-        self._expose = expose
-        # Passages that a client has had; the stream keeps them alive.
-        self._introduced: set[int] = set()
+        self._write = EventWriter(expose).write
         self._over = False
 
     def __aiter__(self) -> Self:
@@ -246,41 +232,10 @@ class _Frames:
         await self._stream.aclose()
 
     def _frame(self, event: Event) -> bytes:
-        if isinstance(event, Text):
-            return _DELTA_FRAME % _quoted(event.text).encode("ascii")
-        if isinstance(event, Citation):
-            return _framed(
-                CITATION,
-                {
-                    "text": event.text,
-                    "cited": event.cited,
-                    "invalid": event.invalid,
-                    "passages": [
-                        passage.payload(self._expose)
-                        for passage in event.passages
-                        if self._introduces(passage)
-                    ],
-                },
-            )
-        if isinstance(event, Sentence):
-            return _framed(
-                SENTENCE,
-                {"content": event.content, "cited": event.cited, "covered": event.covered},
-            )
-        if isinstance(event, Caution):
-            return _framed(WARNING, {"reason": event.reason, "content": event.content})
-        if isinstance(event, Claim):
-            return _framed(CLAIM, {"content": event.content, "verdict": event.verdict})
-        if isinstance(event, Retract):
-            self._introduced.clear()
-            return _framed(RETRACT, {"reason": event.reason, "attempt": event.attempt})
+        if type(event) is not Summary:
+            return self._write(event)
         self._over = True
         return _ending(self._stream, event)
-
-    def _introduces(self, passage: Passage) -> bool:
-        before = len(self._introduced)
-        self._introduced.add(id(passage))
-        return len(self._introduced) > before
 
 
 class _Delivery:
@@ -334,7 +289,7 @@ class _Delivery:
 
     async def _refuse(self, status: int, reason: str, id_: str | None) -> None:
         assert self._start is not None
-        body = _json({"reason": reason, "id": id_}).encode("ascii")
+        body = json.dumps({"reason": reason, "id": id_}).encode("ascii")
         headers = [
             *(pair for pair in self._start["headers"] if pair[0] not in _STREAM_HEADERS),
             (b"content-type", b"application/json"),
@@ -353,12 +308,7 @@ class _Delivery:
 
 
 def _ending(stream: CitationStream, summary: Summary) -> bytes:
-    frame = _framed(SUMMARY, summary.to_dict())
+    frame = written(SUMMARY, summary.to_dict())
     if stream.failure is None:
         return frame
-    error = {"reason": stream.failure.reason, "id": stream.failure.id}
-    return _framed(ERROR, error) + frame
-
-
-def _framed(name: str, data: Mapping[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {_json(data)}\n\n".encode("ascii")
+    return written(ERROR, {"reason": stream.failure.reason, "id": stream.failure.id}) + frame

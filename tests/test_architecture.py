@@ -60,6 +60,7 @@ ARROWS: dict[str, set[str]] = {
     "facts": {"typography"},
     "claims": {"facts", "events", "passages"},
     # The doors.
+    "protocol": {"events", "passages"},
     "record": {"events"},
     "items": {"exceptions"},
     "sources": {"exceptions"},
@@ -73,8 +74,8 @@ ARROWS: dict[str, set[str]] = {
     "judge": {"gate"},
     "attempts": {"gate", "judge", "closing"},
     "stream": {"attempts", "filter", "record", "items", "sources", "closing"},
-    "wire": {"filter", "gate"},
-    "sse": {"stream", "record"},
+    "wire": {"filter", "gate", "protocol"},
+    "sse": {"stream", "protocol", "record"},
     "middleware": {"wire", "gate", "record", "closing"},
     "respond": {"stream"},
     "proxy": {"middleware"},

@@ -5,25 +5,36 @@ It knows nothing of who sends it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from citestream.events import Caution, Citation, Ended, Event, Retract, Summary, Text
+from citestream.events import Ended, Event, Sentence, Summary, Text
 from citestream.exceptions import UnfilterableResponseError
 from citestream.gate import Gate
+from citestream.protocol import (
+    CITATION,
+    CLAIM,
+    DELTA,
+    ERROR,
+    RETRACT,
+    SENTENCE,
+    SUMMARY,
+    WARNING,
+    EventWriter,
+    written,
+)
 from citestream.wire.answer import Answer, Filters, ProseAnswer
 from citestream.wire.frames import SOURCE_FAILED, EventStream, Template, failed, read_document
-from citestream.wire.splice import literal
-from citestream.wire.sse import SSEEvent, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from citestream.filter import CitationFilter
+    from citestream.wire.sse import SSEEvent
 
 __all__ = ["OwnStream"]
 
 # Events about a sentence that has come before, with its text once more.
-_OF_SENTENCE = frozenset(("sentence", "warning", "claim"))
+_OF_SENTENCE = frozenset((SENTENCE, WARNING, CLAIM))
 
 
 class OwnStream(EventStream):
@@ -38,25 +49,24 @@ class OwnStream(EventStream):
         self._new_filter = new_filter
         self._filter: CitationFilter | Gate | None = None
         self._answer: ProseAnswer | None = None
-        self._described: set[Any] = set()
-        self._line_end = b"\n"
+        self._writer = EventWriter()
 
     def fail(self, error_id: str) -> tuple[bytes, bool]:
         """Say that the body broke off: what was held, the error, and the summary last."""
-        error = self._frame("error", {"reason": SOURCE_FAILED, "id": error_id})
+        error = written(ERROR, {"reason": SOURCE_FAILED, "id": error_id}, self._writer.end)
         return self._rest("error", failed(error_id), error), True
 
     def _read(self, event: SSEEvent) -> bytes:
         data = event.data
         if data is None:
             return event.raw
-        self._line_end = event.line_end
-        if event.event == "summary":
+        self._writer.end = event.line_end.decode()
+        if event.event == SUMMARY:
             # It scored what came; ours scores what leaves.
             return self._end("complete", None)
-        if event.event == "error":
+        if event.event == ERROR:
             return self._end("error", SOURCE_FAILED, event.raw)
-        if event.event == "retract":
+        if event.event == RETRACT:
             # All text so far is void, its score and its payloads with it.
             self._forget()
             return event.raw
@@ -68,7 +78,7 @@ class OwnStream(EventStream):
         value = document.value
         field = "content" if of_sentence else "text"
         text = value.get(field) if isinstance(value, dict) else None
-        if of_sentence or event.event in ("delta", "citation"):
+        if of_sentence or event.event in (DELTA, CITATION):
             if not isinstance(text, str):
                 raise _unknown()
             if of_sentence:
@@ -77,9 +87,9 @@ class OwnStream(EventStream):
                     return event.raw
                 document.replace((field,), visible)
                 return event.with_data(document.render())
-            if event.event == "delta" and len(value) == 1 and event.only_data:
+            if event.event == DELTA and len(value) == 1 and event.only_data:
                 self._remember(self._started()[1], event, document, (field,))
-            raw = event.raw if event.event == "delta" else b""
+            raw = event.raw if event.event == DELTA else b""
             return self._frames(self._started()[0], text, raw)
         if text is not None:
             raise _unknown()
@@ -101,28 +111,9 @@ class OwnStream(EventStream):
         return self._written(events) if text else raw
 
     def _written(self, events: Iterable[Event]) -> bytes:
-        pieces: list[bytes] = []
-        for event in events:
-            if isinstance(event, Text):
-                data = '{"text":' + literal(event.text) + "}"
-                pieces.append(frame(data, "delta", self._line_end))
-            elif isinstance(event, Citation):
-                new = [passage for passage in event.passages if passage not in self._described]
-                self._described.update(new)
-                payload: dict[str, Any] = {
-                    "text": event.text,
-                    "cited": event.cited,
-                    "invalid": event.invalid,
-                    "passages": [passage.payload() for passage in new],
-                }
-                pieces.append(self._frame("citation", payload))
-            elif isinstance(event, Caution):
-                payload = {"reason": event.reason, "content": event.content}
-                pieces.append(self._frame("warning", payload))
-            elif isinstance(event, Retract):
-                payload = {"reason": event.reason, "attempt": event.attempt}
-                pieces.append(self._frame("retract", payload))
-        return b"".join(pieces)
+        # The sentences are the sender's to report, and its own pass.
+        write = self._writer.write
+        return b"".join([write(event) for event in events if type(event) is not Sentence])
 
     def _started(self) -> tuple[CitationFilter | Gate, ProseAnswer]:
         if self._filter is None or self._answer is None:
@@ -132,11 +123,8 @@ class OwnStream(EventStream):
 
     def _forget(self) -> None:
         self._filter = self._answer = None
-        self._described.clear()
+        self._writer.forget()
         self._templates.clear()
-
-    def _frame(self, name: str, value: Any) -> bytes:
-        return frame(literal(value), name, self._line_end)
 
     def _end(self, ended: Ended, reason: str | None, error: bytes = b"") -> bytes:
         if self._filter is None and self._ended:
@@ -148,7 +136,7 @@ class OwnStream(EventStream):
         held = self._written(events)
         self._close(answer)
         self._forget()
-        return held + error + self._frame("summary", summary.to_dict())
+        return held + error + self._writer.write(summary)
 
     def _open(self) -> list[Answer]:
         if self._filter is None and self._ended:
