@@ -119,7 +119,7 @@ def _gate_rows(words: Sequence[str]) -> Iterator[Row]:
     )
     for emit, seconds in zip(EMITS, gated, strict=True):
         what = f'a word through the gate, emit="{emit}", against the filter with sentences'
-        yield at_most(what, seconds / plain, 3)
+        yield at_most(what, seconds / plain, 4)
 
 
 def _waits(emit: Emit, words: Sequence[str]) -> tuple[list[int], int]:

@@ -174,7 +174,6 @@ class Gate:
         self._finished = False
         # What the model wrote, for the log and for what it cost.
         self._draft: list[str] = []
-        self._logged = 0
         self._characters = 0
         self._judge_passages()
 
@@ -205,23 +204,28 @@ class Gate:
             FinishedError: The answer has ended.
             SourceError: The chunk is not a `str`.
         """
-        self._check_open()
+        if self._finished:
+            self._check_open()
         if self.decision is not None:
             return self.take()
-        events: list[Event] = [*self._filter.feed(chunk)]
-        if self._note(chunk):
+        # A list of events, whatever kinds the filter's type leaves out.
+        events: list[Any] = self._filter.feed(chunk)
+        if self._characters < MOST_DRAFT:
+            self._draft.append(chunk)
+        self._characters += len(chunk)
+        if not events:
+            # All of it is held.
             return self.take()
-        if (
-            len(events) == 1
-            and (event := events[0]).__class__ is Text
-            and (self._whole or not self._out)
-        ):
+        if len(events) == 1 and events[0].__class__ is Text and (self._whole or not self._out):
             # The most common chunk: more of a sentence that goes on.
             if self._at_once:
                 self._seen = True
                 return events
-            self._withheld.add(event)
+            self._withheld.add(events[0])
             if self._filter.settled == self._settled:
+                if self._whole and self._characters > MOST_WITHHELD:
+                    self._decide("too_long", "refuse")
+                    return self.take()
                 return []
             self._advance()
         else:
@@ -337,7 +341,9 @@ class Gate:
             self._judge_between(self._filter.settled)
         if self.decision is None and not self._at_once:
             self._advance()
-            if len(self._withheld) > MOST_WITHHELD:
+            if self._whole and self._characters > MOST_WITHHELD:
+                self._decide("too_long", "refuse")
+            elif len(self._withheld) > MOST_WITHHELD:
                 # A judge holds it up; what follows is more than can wait.
                 for number in list(self._asked):
                     self.hear(number, "unknown")
@@ -353,18 +359,6 @@ class Gate:
                     self._marks[-1] = replace(last, invalid=invalid)
                 return
         self._marks.append(mark)
-
-    def _note(self, chunk: str) -> bool:
-        """Take note of what the model wrote; return whether it is too much to keep."""
-        self._characters += len(chunk)
-        if self._logged < MOST_DRAFT:
-            kept = chunk[: MOST_DRAFT - self._logged]
-            self._logged += len(kept)
-            self._draft.append(kept)
-        if self._whole and self._characters > MOST_WITHHELD:
-            self._decide("too_long", "refuse")
-            return True
-        return False
 
     # Judging
 
@@ -593,7 +587,8 @@ class Gate:
         self.decision = Decision(check, action, wrong)
         outcome = "retried" if action == "retry" else "refused"
         _log.info("attempt %d %s reason=%s", self.attempt, outcome, check)
-        _drafts.info("attempt %d reason=%s draft=%r", self.attempt, check, "".join(self._draft))
+        draft = "".join(self._draft)[:MOST_DRAFT]
+        _drafts.info("attempt %d reason=%s draft=%r", self.attempt, check, draft)
         if not self._filter.finished:
             self._filter.discard()
         self._forget()

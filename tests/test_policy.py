@@ -542,6 +542,11 @@ def test_logged_draft_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
         feed(gate, ["word "] * MOST_DRAFT)
     (record,) = caplog.records
     assert len(record.getMessage()) < MOST_DRAFT + 100
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "citestream.draft"):
+        check_answer("long " * MOST_DRAFT, 3, AnswerPolicy(no_citation="refuse"))
+    (record,) = caplog.records
+    assert MOST_DRAFT < len(record.getMessage()) < MOST_DRAFT + 100
 
 
 def test_what_was_not_shown_when_it_broke_off_is_not_told() -> None:
