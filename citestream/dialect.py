@@ -13,7 +13,7 @@ from citestream.canonical import Common, common_brackets
 from citestream.exceptions import StyleError
 from citestream.grammar import DEAD, Joined, Machine, State, follow
 from citestream.labels import Names
-from citestream.shapes import LabelForm, LabelMachine, split
+from citestream.shapes import LabelForm, LabelMachine, label_machine, split
 from citestream.styles import MOST_READINGS, MarkerStyle, Reading, misspelt
 
 if TYPE_CHECKING:
@@ -136,7 +136,11 @@ class Bound:
     def renew(self, openers: str) -> Machine:
         """Make the machine, or make it again for labels that were added."""
         if self._of_labels:
-            self.machine = LabelMachine(self._names, openers)
+            names = self._names
+            names.grown()
+            self.machine = label_machine(
+                tuple(names.ordered), names.broader, openers, hierarchical=names.hierarchical
+            )
         elif self.machine is None:
             self.machine = self.style.machine(openers)
         return self.machine
@@ -216,8 +220,10 @@ class _Joint:
     def __init__(self, parts: list[Bound], names: Names) -> None:
         self._parts = parts
         self._names = names
-        # Markers that were read, and the labels that they were read for.
+        # Markers that were read, and beginnings of some, and the labels that
+        # they were read for.
         self._readings: dict[str, Reading] = {}
+        self._begun: dict[str, bool] = {}
         self._read_for = names.folded
         styles = [part.style for part in parts]
         self.openers = "".join(dict.fromkeys("".join([style.openers for style in styles])))
@@ -251,16 +257,26 @@ class _Joint:
         return common_brackets(self.openers, self._opener, self.most_held)
 
     def has_begun(self, text: str) -> bool:
-        state = follow(self.start, text)
-        return state is not DEAD and not state.whole and self.may_still_be(text)
+        self._forget()
+        begun = self._begun.get(text)
+        if begun is None:
+            state = follow(self.start, text)
+            begun = state is not DEAD and not state.whole and self.may_still_be(text)
+            self._begun[text] = begun
+        return begun
 
-    def read_common(self, raw: str) -> Reading | None:
+    def _forget(self) -> None:
+        """Forget what was read for other labels than there are now, or too much of it."""
         names = self._names
         names.grown()
-        if self._read_for is not names.folded:
+        if self._read_for is not names.folded or len(self._begun) >= MOST_READINGS:
             # What is near a label, or broader than one, may be so no longer.
             self._read_for = names.folded
             self._readings.clear()
+            self._begun.clear()
+
+    def read_common(self, raw: str) -> Reading | None:
+        self._forget()
         reading = self._readings.get(raw)
         if reading is None and self._is_whole(raw):
             reading = self.read(raw)
@@ -318,8 +334,6 @@ class _Joint:
 def _joined(machines: tuple[Machine, ...]) -> Machine:
     if len(machines) == 1:
         return machines[0]
-    if any(isinstance(machine, LabelMachine) for machine in machines):
-        return Joined(machines)
     return _kept(machines)
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from citestream.typography import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from citestream.passages import Passages
 
-__all__ = ["Names", "Nearness", "written_form"]
+__all__ = ["Names", "Nearness", "begins_one", "written_form"]
 
 MOST_ASKED = 1000
 """Brackets that are compared with the labels; a hostile answer is made of nothing else."""
@@ -27,6 +27,12 @@ _boundary = re.compile(r" ?[(,]")
 _parts = re.compile(r"\([^()]+\)|,[^(),]*|[^(),]+")
 _joining = frozenset({"to", "through", "-", "and", "or", "&", ";"})
 _range = frozenset({"to", "through", "-"})
+
+
+def begins_one(ordered: Sequence[str], text: str) -> bool:
+    """Return whether one of some texts, in the order of characters, begins with `text`."""
+    at = bisect_left(ordered, text)
+    return at < len(ordered) and ordered[at].startswith(text)
 
 
 def written_form(text: str) -> str:
@@ -94,8 +100,7 @@ class Names:
 
     def begins(self, text: str) -> bool:
         """Return whether a supplied label begins, folded, with `text`."""
-        at = bisect_left(self.ordered, text)
-        return at < len(self.ordered) and self.ordered[at].startswith(text)
+        return begins_one(self.ordered, text)
 
     def find(self, text: str) -> int | str | None:
         """Return the supplied label that a written one is, if it is one."""

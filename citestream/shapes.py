@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from citestream.grammar import Machine
-from citestream.labels import written_form
+from citestream.labels import begins_one, written_form
 from citestream.typography import BREAKS, PAIRS, fold, fold_char
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from citestream.labels import Names
 
-__all__ = ["LabelForm", "LabelMachine", "Shapes", "split"]
+__all__ = ["LabelForm", "LabelMachine", "Shapes", "label_machine", "split"]
 
 _LIST = ",;\u3001&"
 _BRACKETS = frozenset("".join(f"{opener}{closer}" for opener, closer in PAIRS.items()))
@@ -102,13 +103,16 @@ class LabelMachine(Machine):
     what a text comes across costs anything.
     """
 
-    def __init__(self, names: Names, openers: str) -> None:
+    def __init__(
+        self, ordered: tuple[str, ...], broader: frozenset[str], openers: str, *, hierarchical: bool
+    ) -> None:
         super().__init__()
-        self._names = names
-        self.shapes = Shapes(names.ordered)
+        self._ordered = ordered
+        self._hierarchical = hierarchical
+        self.shapes = Shapes(ordered)
         """What the supplied labels have in common."""
         self._never = _NEVER | frozenset(openers)
-        self._complete = frozenset(names.ordered) | names.broader
+        self._complete = frozenset(ordered) | broader
         self.start = self._state(frozenset({_Place("", "open")}))
 
     def is_whole(self, places: Hashable) -> bool:
@@ -194,7 +198,7 @@ class LabelMachine(Machine):
         if char == " " and data.endswith(" "):
             return {place}
         after: set[_Place] = set()
-        if self._names.begins(data + char):
+        if begins_one(self._ordered, data + char):
             after.add(_Place(closer, "label", data + char))
         if data.rstrip(" ") in self._complete:
             if char == " ":
@@ -235,9 +239,24 @@ class LabelMachine(Machine):
             after.add(_Place(closer, "begin", ","))
         if char in "aA":
             after.add(_Place(closer, "and", "a"))
-        if self._names.hierarchical and char in "(,":
+        if self._hierarchical and char in "(,":
             after.add(_Place(closer, "part"))
         return after
+
+
+@lru_cache(maxsize=8)  # a process has a few sets of labels that do not change
+def label_machine(
+    ordered: tuple[str, ...], broader: frozenset[str], openers: str, *, hierarchical: bool
+) -> LabelMachine:
+    """Return what follows the markers of some labels; what one answer made of it serves all.
+
+    Args:
+        ordered: What the labels fold to, in the order of characters.
+        broader: What is broader than one of them.
+        openers: The characters that a marker of any active style can begin with.
+        hierarchical: Whether a broader or narrower label is one as well.
+    """
+    return LabelMachine(ordered, broader, openers, hierarchical=hierarchical)
 
 
 class LabelForm:
