@@ -187,7 +187,10 @@ class _SentenceBlock(BlockFilter):
         self._sentences = Sentences(whole._coverage, whole._abbreviations)
 
     def feed(self, chunk: str) -> list[Text | Citation]:
-        return _with_sentences(super().feed(chunk), self._sentences)
+        # Two calls a chunk, and no more: a call costs as much as most of what is done in it.
+        events = BlockFilter.feed(self, chunk)
+        ended = self._sentences.feed(events)
+        return [*events, *cast("list[Any]", ended)] if ended else events
 
     def finish(self) -> list[Text | Citation]:
         events = _with_sentences(super().finish(), self._sentences)
@@ -215,7 +218,9 @@ class _SentenceFilter(CitationFilter):
         return _SentenceBlock(self)
 
     def feed(self, chunk: str) -> list[Text | Citation]:
-        return _with_sentences(super().feed(chunk), self._sentences)
+        events = BlockFilter.feed(self, chunk)
+        ended = self._sentences.feed(events)
+        return [*events, *cast("list[Any]", ended)] if ended else events
 
     def finish(  # type: ignore[override]  # as the filter's own
         self, ended: Ended = "complete", reason: str | None = None

@@ -17,7 +17,7 @@ from citestream.events import Sentence, Text
 from citestream.regions import MOST_UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from citestream.events import Citation, Label
 
@@ -339,13 +339,22 @@ class Sentences:
         """
         return self._base
 
-    def feed(self, events: Iterable[Text | Citation]) -> list[Sentence]:
+    def feed(self, events: Sequence[Text | Citation]) -> list[Sentence]:
         """Follow the next events; return the sentences that nothing more can belong to.
 
         Args:
             events: What the reader gets, in order. A removed marker is a
                 citation without text.
         """
+        if self._calm and len(events) == 1:
+            # Nearly always: a piece of a sentence, in which nothing ends.
+            event = events[0]
+            text = event.text
+            if event.__class__ is Text and _find_special(text) is None:
+                whole = self._text + text
+                if len(whole) < MOST_SENTENCE:
+                    self._text = whole
+                    return []
         for event in events:
             text = event.text
             if self._calm:
