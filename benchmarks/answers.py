@@ -18,6 +18,7 @@ __all__ = [
     "in_fours",
     "in_model_tokens",
     "in_words",
+    "labelled",
     "plain",
 ]
 
@@ -33,6 +34,7 @@ _WORDS = """
     refund monthly service weekday returned reported electric battery insurance
 """.split()
 
+_MARKER = re.compile(r"\[[^\]]*\]")
 _WORD = re.compile(r"\s*\S+")
 _MODEL_TOKEN = re.compile(r"\s?\w+|\s?[^\w\s]|\s+")
 
@@ -90,6 +92,11 @@ def dense(length: int) -> str:
         parts.append(part)
         size += len(part)
     return "".join(parts)[:length]
+
+
+def labelled(answer: str) -> str:
+    """Write labels such as `doc-1` in place of the numbers in an answer's markers."""
+    return _MARKER.sub(lambda marker: re.sub(r"\d+", r"doc-\g<0>", marker[0]), answer)
 
 
 def in_words(answer: str) -> list[str]:

@@ -10,7 +10,7 @@ import gc
 import re
 import time
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.answers import (
     HOSTILE,
@@ -22,10 +22,12 @@ from benchmarks.answers import (
     in_fours,
     in_model_tokens,
     in_words,
+    labelled,
     plain,
 )
 from benchmarks.measure import Row, alternate, at_least, at_most
 from citestream import NO_ANSWER, CitationFilter, Passages, check_citations
+from citestream.styles import FOOTNOTE, LABEL, NUMERIC, OPENAI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -54,8 +56,8 @@ def _feed_nothing(chunks: Sequence[str]) -> None:
         nothing.feed(chunk)
 
 
-def _feed_filter(chunks: Sequence[str], passages: Passages) -> None:
-    filter_ = CitationFilter(passages)
+def _feed_filter(chunks: Sequence[str], passages: Passages, **options: Any) -> None:
+    filter_ = CitationFilter(passages, **options)
     for chunk in chunks:
         filter_.feed(chunk)
     filter_.finish()
@@ -78,6 +80,46 @@ def _chunk_rows() -> Iterator[Row]:
     yield at_most(f"{every}, 4 characters a chunk", _per_chunk(in_fours(marked)), 33)
     yield Row(f"{every}, as tokenizers cut", f"{_per_chunk(in_model_tokens(marked)):.3g}x")
     yield at_most("a marker every second word, a word a chunk", _per_chunk(in_words(crowded)), 75)
+
+
+def _against_numbers(cut: Callable[[str], list[str]], answer: str, **options: Any) -> float:
+    """Return what a chunk costs with some options, where cited prose costs 1 without."""
+    style = options.get("style")
+    passages = Passages(PASSAGES)
+    others = passages
+    if style is LABEL:
+        others = Passages({f"doc-{number}": None for number in range(1, PASSAGES + 1)}, style=LABEL)
+    elif style is not None:
+        others = Passages(PASSAGES, style=style)
+    chunks, other_chunks = cut(cited(LENGTH)), cut(answer)
+    numbers, measured = alternate(
+        [
+            lambda: _feed_filter(chunks, passages),
+            lambda: _feed_filter(other_chunks, others, **options),
+        ]
+    )
+    return measured / len(other_chunks) / (numbers / len(chunks))
+
+
+def _style_rows() -> Iterator[Row]:
+    text = cited(LENGTH)
+    several = (NUMERIC, FOOTNOTE, OPENAI)
+    for how, cut in (("a word", in_words), ("4 characters", in_fours)):
+        yield at_most(
+            f"labels, against numbers, {how} a chunk",
+            _against_numbers(cut, labelled(text), style=LABEL),
+            1.5,
+        )
+        yield at_most(
+            f"three styles at once, against one, {how} a chunk",
+            _against_numbers(cut, text, style=several),
+            1.5,
+        )
+        yield at_most(
+            f"sentences, against none, {how} a chunk",
+            _against_numbers(cut, text, sentences=True),
+            1.6,
+        )
 
 
 # What a developer would write in ten lines: the marker with the blank before
@@ -196,6 +238,7 @@ def _memory() -> float:
 def rows() -> Iterator[Row]:
     """Measure the core."""
     yield from _chunk_rows()
+    yield from _style_rows()
     yield from _one_shot_rows()
     yield from _hostile_rows()
     yield at_most("memory of an open filter", _memory(), 1024, unit=" B")
