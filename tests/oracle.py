@@ -63,8 +63,9 @@ def read_content(content: str, supplied: Collection[int]) -> Reading | None:
         first, _, last = item.replace("–", "-").replace("‑", "-").partition("-")
         last = last or first
         if max(len(first.lstrip("0")), len(last.lstrip("0"))) > DIGITS_MOST:
-            if first != last:
+            if first != last and len(first.lstrip("0")) >= len(last.lstrip("0")):
                 return None
+            # Too long a number, or too long a range.
             invented = True
             continue
         low, high = int(first), int(last)

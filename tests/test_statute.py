@@ -26,7 +26,10 @@ def stream(sentence: str, match: str) -> tuple[str, Summary]:
 
 
 def test_statute_has_the_labels_this_file_is_about() -> None:
-    assert list(STATUTE) == ["Article 4", "Article 6(1)", "Article 6(3)", "Article 11"]
+    assert list(STATUTE) == [
+        *("Article 4", "Article 5(1)", "Article 5(2)"),
+        *("Article 6(1)", "Article 6(3)", "Article 11", "Article 60(1)"),
+    ]
 
 
 @pytest.mark.parametrize("match", ["exact", "hierarchical"])
@@ -50,11 +53,14 @@ def test_label_is_cited_exactly(label: str, match: str) -> None:
         ("hierarchical", "Article 6(1)(a)", (), ("Article 6(1)(a)",)),
         ("hierarchical", "Article 4(a)", (), ("Article 4(a)",)),
         ("exact", "Article 6(3)(a)", (), ("Article 6(3)(a)",)),
+        ("hierarchical", "Article 5", ("Article 5(1)", "Article 5(2)"), ()),
+        ("hierarchical", "Article 60", ("Article 60(1)",), ()),
         # Wrongly: a neighbour, a prefix, a longer number, another law.
-        ("hierarchical", "Article 5", (), ("Article 5",)),
+        ("hierarchical", "Article 7", (), ("Article 7",)),
         ("hierarchical", "Article 6(2)", (), ("Article 6(2)",)),
         ("hierarchical", "Article 1", (), ("Article 1",)),
-        ("hierarchical", "Article 60", (), ("Article 60",)),
+        ("hierarchical", "Article 40", (), ("Article 40",)),
+        ("hierarchical", "Article 600(1)", (), ("Article 600(1)",)),
         ("hierarchical", "Article 111", (), ("Article 111",)),
         ("exact", "Article 99", (), ("Article 99",)),
     ],
