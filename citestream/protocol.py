@@ -117,8 +117,5 @@ def written(name: str, data: Mapping[str, Any], end: str = "\n") -> bytes:
 
 
 def _labels(labels: Collection[Label]) -> str:
-    return f"[{','.join([_label(label) for label in labels])}]" if labels else "[]"
-
-
-def _label(label: Label) -> str:
-    return _quoted(label) if isinstance(label, str) else str(label)
+    values = [_quoted(label) if isinstance(label, str) else str(label) for label in labels]
+    return f"[{','.join(values)}]"

@@ -96,7 +96,7 @@ class Template:
     text, so nothing is parsed and nothing else can change.
     """
 
-    __slots__ = ("_bare", "_quoted", "padding", "prefix", "suffix")
+    __slots__ = ("_bare", "_quoted", "around", "padding", "prefix", "suffix")
 
     prefix: bytes
     """What stands before the text."""
@@ -111,6 +111,8 @@ class Template:
         self.prefix = prefix
         self.suffix = suffix
         self.padding = padding
+        self.around = len(prefix) + len(suffix)
+        """How many bytes the two have."""
         self._quoted = quoted
         # What follows the text in a frame without padding.
         self._bare = bare or suffix
@@ -168,7 +170,7 @@ class Template:
         # `b"\n" in inside` takes, and two ends are cut off in less time than they
         # are compared.
         inside = raw.removeprefix(self.prefix).removesuffix(self.suffix)
-        if len(inside) + len(self.prefix) + len(self.suffix) != len(raw):
+        if len(inside) + self.around != len(raw):
             return None
         if self.padding:
             inside, padding, rest = inside.partition(self.padding)
@@ -213,6 +215,7 @@ class EventStream(ABC):
         self._ended: list[Summary] = []
         # The text of frames that have left as they came, still to be fed.
         self._passed: list[bytes] = []
+        self._prefix = self._suffix = self._padding = b""
         self._keep_watch()
 
     @property
@@ -224,15 +227,17 @@ class EventStream(ABC):
         """Give the next bytes of the body and return what may leave now."""
         # Nearly every message of a server is one frame like the last, with text
         # that the filter lets pass. It leaves at the cost of looking at it.
-        inside = body.removeprefix(self._prefix).removesuffix(self._suffix)
-        size = len(inside)
-        if size + self._around == len(body) and size <= MOST_PASSING:
+        rest = body.removeprefix(self._prefix)
+        inside = rest.removesuffix(self._suffix)
+        if rest != body and inside != rest:
             if self._padding:
                 inside, _, rest = inside.partition(self._padding)
                 if not rest.isalnum():
                     return self._look_into(body)
             # The first question answers nine in ten, in a third of the time.
-            if inside.lstrip(b" ").isalnum() or _PASSING.fullmatch(inside):
+            if (
+                inside.lstrip(b" ").isalnum() or _PASSING.fullmatch(inside)
+            ) and len(inside) <= MOST_PASSING:
                 passed = self._passed
                 passed.append(inside)
                 if len(passed) >= MOST_PASSED:
@@ -246,26 +251,20 @@ class EventStream(ABC):
         frame = None if self._held else self._repeated(body)
         if frame is None:
             frame = b"".join([self._event(event) for event in self._reader.feed(body)])
-        self._let_pass()
-        return frame
-
-    def _let_pass(self) -> None:
-        """Let the next frames pass if there is but one kind and its answer wants no say."""
         if len(self._templates) == 1 and not self._held:
+            # One kind of frame: the next ones may pass if its answer wants no say.
             template, answer = self._templates[0]
             if answer.passing:
                 self._prefix = template.prefix
                 self._suffix = template.suffix
                 self._padding = template.padding
-                self._around = len(template.prefix) + len(template.suffix)
+        return frame
 
     def _keep_watch(self) -> None:
-        """Let no frame pass unseen from here on."""
+        """Let no frame pass unread from here on."""
         if self._passed:
             self._feed_passed()
-        self._prefix = self._suffix = self._padding = b""
-        # No body is shorter than what is inside it.
-        self._around = -1
+        self._prefix = b""
 
     def _feed_passed(self) -> None:
         """Tell the answer what has left, which is what it would have given out."""

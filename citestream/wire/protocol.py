@@ -96,7 +96,8 @@ class OwnStream(EventStream):
         return event.raw
 
     def _answered(self, _: Template, __: Answer, text: str, raw: bytes) -> bytes:
-        return self._frames(self._started()[0], text, raw)
+        assert self._filter is not None  # a template goes with its answer
+        return self._frames(self._filter, text, raw)
 
     def _gated(self) -> bool:
         return isinstance(self._started()[0], Gate)
