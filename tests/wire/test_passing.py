@@ -183,7 +183,7 @@ def test_plain_frames_pass_and_the_filter_is_told_before_anything_else() -> None
     fed: list[str] = []
     wire = Formats("openai-chat", "text").open("text/event-stream", "prose", lambda: Noting(fed))
     plain = ["Five", " days", ","] + [" more"] * 40
-    other = [" [1]", ".", ' a"b', " x" * 40, "é", " end"]
+    other = [" [1]", ".", ' a"b', "é", " end"]
     frames = [sse(chat_chunk(text)) for text in plain + other]
     assert [wire.feed(frame) for frame in frames] == frames
     wire.finish()
@@ -197,7 +197,6 @@ def test_plain_frames_pass_and_the_filter_is_told_before_anything_else() -> None
         " [1]",
         ".",
         ' a"b',
-        " x" * 40,
         "é",
         " end",
     ]
