@@ -6,6 +6,7 @@ made of the events.
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ __all__ = ["BlockFilter"]
 # A longer chunk is gone over in pieces, since a removed marker is cut out of
 # the text that is being looked at, and that must not be the whole answer.
 _PIECE = 2048
+
+_LINE_BREAK = re.compile(r"[\n\r]")
 
 
 class _Stage(Enum):
@@ -365,7 +368,8 @@ class BlockFilter(ShortWay):
             regions.advance(scanner.text[:at])
         place = regions.place()
         if place is _PLACE_LITERAL:
-            self._show(scanner.text.find("\n", at) + 1 or len(scanner.text))
+            line_break = _LINE_BREAK.search(scanner.text, at)
+            self._show(line_break.end() if line_break else len(scanner.text))
         elif place is _PLACE_ESCAPED:
             scanner.searched = at + 1
         else:

@@ -27,7 +27,7 @@ MOST_OPEN = 8
 MOST_BEGINNING = 256
 
 _SPECIAL = re.compile(r"[\n`\[\]$\\:\r]")
-_INFO_END = re.compile(r"[`\n]")
+_INFO_END = re.compile(r"[`\n\r]")
 _SCHEME_END = re.compile(r"[A-Za-z0-9]")
 # What a URL does not go on over, and what counts inside it.
 _URL_STOP = re.compile(r"[^!#%-'*-;=?-Z^_a-z{}~]")
@@ -86,6 +86,9 @@ _KIND_MAY_BE_FENCE = Kind.MAY_BE_FENCE
 _KIND_RULE = Kind.RULE
 _KIND_WAIT = Kind.WAIT
 
+# All of such a line is gone over at once, and what ends it.
+_ENDS_WITH_LINE = (_KIND_BLANK, _KIND_RULE, _KIND_FENCE_END)
+
 
 class _Opener:
     """An opener whose region may or may not close."""
@@ -117,11 +120,13 @@ class Regions:
         "_fence",
         "_heading",
         "_info",
+        "_info_containers",
         "_info_text",
         "_opened",
         "_openers",
         "_paragraph",
         "_parens",
+        "_past",
         "_tail",
         "_told",
         "_url",
@@ -158,6 +163,7 @@ class Regions:
         # Backticks whose line may yet open a fence, and the text behind them.
         self._info: _Opener | None = None
         self._info_text = ""
+        self._info_containers: tuple[int, ...] = ()  # those of the fence
         self._containers: tuple[int, ...] = ()
         self._openers: tuple[_Opener, ...] = ()
         self._url = False
@@ -165,6 +171,7 @@ class Regions:
         self._bracket_line = -1  # the depth outside a bracket that began the line
         self._watched: _Opener | None = None
         self._verdict = _VERDICT_OPEN
+        self._past = 0  # characters passed before it was known that the watched one had closed
 
     def clone(self) -> Regions:
         """Return an independent copy."""
@@ -231,7 +238,7 @@ class Regions:
     def watch(self) -> Regions:
         """Return a copy that looks ahead for what becomes of the first pending opener."""
         ahead = self.settled().clone()
-        ahead._watched = ahead._openers[0] if ahead._openers else ahead._info
+        ahead._watched = ahead._info if ahead._info_first else ahead._openers[0]
         return ahead
 
     def look(self, text: str) -> tuple[Verdict, int]:
@@ -242,7 +249,7 @@ class Regions:
             region; fewer than none when it had closed before.
         """
         used = self.advance(text)
-        return self._verdict, used
+        return self._verdict, used - self._past
 
     def look_at_end(self) -> Verdict:
         """Return the verdict when the answer ends here: a fence is cut, all else is text."""
@@ -261,10 +268,10 @@ class Regions:
     def without_first_opener(self, follower: str) -> Regions:
         """Return the state in which the first pending opener is text."""
         here = self.settled(follower).clone()
-        if here._openers:
-            here._openers = here._openers[1:]
-        else:
+        if here._info_first:
             here._not_a_fence()
+        else:
+            here._openers = here._openers[1:]
         here.clear = not (here.line_start or here._openers or here._info or here._url)
         return here
 
@@ -331,10 +338,7 @@ class Regions:
             if not self._opened:
                 then = self._open_line(text, pos, known=False)
             elif self._fence:
-                newline = text.find("\n", pos)
-                then = newline + 1 or size
-                self._opened = newline < 0
-                self._told = then
+                then = self._pass_fenced(text, pos, size, known=False)
             else:
                 then = self._inline(text, pos, size, known=False)
             if then < 0:
@@ -357,10 +361,15 @@ class Regions:
         self._told = 0
         size = len(text)
         pos = 0
-        if not self._opened:
-            pos = self._open_line(text + follower, 0, known=True)
-        if pos < size:
-            self._inline(text + follower, pos, size, known=True)
+        while pos < size or (pos == size and not self._opened):
+            if not self._opened:
+                pos = self._open_line(text + follower, pos, known=True)
+            elif self._fence:
+                pos = self._pass_fenced(text + follower, pos, size, known=True)
+            else:
+                pos = self._inline(text + follower, pos, size, known=True)
+            if self._verdict is not _VERDICT_OPEN:
+                break
         self._tell(text, size)
         if text:
             self.last = text[-1]
@@ -391,11 +400,16 @@ class Regions:
                     return end
                 pos = match.start()
                 if text[pos] == "`":
+                    self._tell(text, pos)
                     self._not_a_fence()
+                    if self._verdict is not _VERDICT_OPEN:
+                        return pos
                     continue
+                if _may_go_on(text, pos, end) and not known:
+                    return ~pos
                 self._begin_fence(self._info)
-                self._told = pos + 1
-                return pos + 1
+                self._told = _next_line(text, pos)
+                return self._told
             if self._url:
                 pos = self._pass_url(text, pos, end)
                 continue
@@ -417,13 +431,10 @@ class Regions:
             elif char == ":":
                 then = self._colon(text, pos, end, known)
             elif char in "\r\n":
-                if char == "\r":
-                    if pos + 1 == end and not known:
-                        return ~pos
-                    if text.startswith("\n", pos + 1):
-                        pos += 1
+                if _may_go_on(text, pos, end) and not known:
+                    return ~pos
                 self._end_line()
-                return pos + 1
+                return _next_line(text, pos)
             else:
                 then = self._delimiter(text, pos, end, known)
             if then < 0:
@@ -573,18 +584,46 @@ class Regions:
         self._url = False
         self._doubt = True
 
+    @property
+    def _info_first(self) -> bool:
+        """Whether backticks that began the line are to be decided before any opener.
+
+        Either they open a fence, or they close the first opener before what is behind them.
+        """
+        info = self._info
+        return info is not None and not (self._openers and self._openers[0].closer != info.closer)
+
     def _not_a_fence(self) -> None:
         """Read the backticks that began the line, and the text behind them, as inline."""
         info, self._info = self._info, None
         text, self._info_text = self._info_text, ""
         self._paragraph = True
-        if info is not None and not self._close(info.closer):
+        assert info is not None  # the caller has looked
+        if self._close(info.closer):
+            if self.finder is not None:
+                self.finder.feed(text)
+            if info is self._watched:
+                self._verdict = _VERDICT_FAILED
+            self._past = len(text)
+        else:
             self._openers = (*self._openers, info)
-            self.last = "`"
-            self._inline(text + "`", 0, len(text), known=True)
-            self.last = (text or "`")[-1]
+        self.last = "`"
+        self._inline(text + "`", 0, len(text), known=True)
+        self.last = (text or "`")[-1]
 
     # Lines
+
+    def _pass_fenced(self, text: str, pos: int, end: int, *, known: bool) -> int:
+        """Go on over fenced code, at most to the next line."""
+        at = _line_end(text, pos, end)
+        then = end if at < 0 else _next_line(text, at)
+        if at >= 0:
+            if _may_go_on(text, at, end) and not known:
+                self._told = at
+                return ~at
+            self._opened = False
+        self._told = then
+        return then
 
     def _end_line(self) -> None:
         self._opened = False
@@ -610,6 +649,7 @@ class Regions:
         if info.finder is not None:
             self.finder = info.finder
         self._end_paragraph()
+        self._containers = self._info_containers
         self._fence = info.closer
         self._opened = False
         self.line_start = True
@@ -621,7 +661,7 @@ class Regions:
             Where its own text begins, or the next line where it has none; the
             complement of `pos` when that depends on text still to come.
         """
-        newline = text.find("\n", pos)
+        newline = _line_end(text, pos, len(text))
         complete = newline >= 0
         line = text[pos:newline] if complete else text[pos:]
         if len(line) >= MOST_BEGINNING:
@@ -635,8 +675,11 @@ class Regions:
             complete=complete,
             may_wait=not (complete or known or len(line) == MOST_BEGINNING),
         )
-        if kind is _KIND_WAIT:
+        ends = kind in _ENDS_WITH_LINE
+        if kind is _KIND_WAIT or (ends and not known and _may_go_on(text, newline, len(text))):
             return ~pos
+        following = _next_line(text, newline) if ends else pos
+        before = self._containers
         self._containers = containers
         if kind is _KIND_FENCED:
             self._opened = True
@@ -644,31 +687,62 @@ class Regions:
             self._told = pos + at
             return pos + at
         self.line_start = True
-        if self._fence:
+        was_fence = self._fence
+        if was_fence:
             self._fence = ""
-            self._told = newline + 1 if kind is _KIND_FENCE_END else pos
+            self._told = following if kind is _KIND_FENCE_END else pos
         if kind is _KIND_CONTINUATION:
             self._opened = True
             return pos + at
         if kind is _KIND_MAY_BE_FENCE:
+            # A backtick that follows would say that it is none.
+            otherwise = read_line(
+                line + " `",
+                before,
+                fence=was_fence,
+                paragraph=self._paragraph,
+                complete=False,
+                may_wait=False,
+            )
+            self._info_containers = containers
+            self._containers = otherwise.containers
+            if otherwise.kind is not _KIND_CONTINUATION:
+                self._end_paragraph()
             self._tell(text, pos)
             self._info = _Opener(run, self)
             self._opened = True
             self.line_start = False
             return pos + at
         self._end_paragraph()
-        if kind in {_KIND_BLANK, _KIND_RULE, _KIND_FENCE_END}:
-            return newline + 1
+        if ends:
+            return following
         if kind is _KIND_FENCE:
             self._tell(text, pos)
             self._fence = run
-            self._opened = not complete
-            self._told = newline + 1 if complete else pos + at
-            return self._told
+            self._opened = True
+            self._told = pos + at
+            return pos + at
         self._opened = self._paragraph = True
         self._heading = kind is _KIND_HEADING
         self._doubt = kind is _KIND_HTML
         return pos + at
+
+
+def _line_end(text: str, pos: int, end: int) -> int:
+    """Return where the line ends, or -1: a carriage return ends one as well."""
+    newline = text.find("\n", pos, end)
+    alone = text.find("\r", pos, newline if newline >= 0 else end)
+    return newline if alone < 0 else alone
+
+
+def _next_line(text: str, at: int) -> int:
+    """Return where the line behind the line break at `at` begins."""
+    return at + 2 if text.startswith("\r\n", at) else at + 1
+
+
+def _may_go_on(text: str, at: int, end: int) -> bool:
+    """Return whether the line break at `at` may be the half of one."""
+    return text[at] == "\r" and at + 1 == end
 
 
 def _run_end(text: str, pos: int, end: int) -> int:
