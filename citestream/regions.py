@@ -604,7 +604,8 @@ class Regions:
                 self.finder.feed(text)
             if info is self._watched:
                 self._verdict = _VERDICT_FAILED
-            self._past = len(text)
+            elif self._verdict is _VERDICT_CLOSED:
+                self._past = len(text)
         else:
             self._openers = (*self._openers, info)
         self.last = "`"

@@ -26,6 +26,8 @@ __all__ = [
     "SURFACES",
     "Outcome",
     "Surface",
+    "drive",
+    "drive_both",
     "run_check",
     "run_filter",
     "run_filter_text",
@@ -82,6 +84,13 @@ def drive(
         length += len(event.text)
     assert filter_.held == "", "text is held after the end"
     return Filtered("".join(pieces), citations, summary)
+
+
+def drive_both(answer: str, passages: PassageSource = 3, **options: Any) -> Filtered:
+    """Feed an answer whole and by character, and give what came out of both."""
+    filtered = drive([answer], passages, options)
+    assert drive(list(answer), passages, options) == filtered, answer
+    return filtered
 
 
 def run_filter(
