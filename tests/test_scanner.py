@@ -73,7 +73,6 @@ def test_what_cannot_become_a_marker_is_not_held() -> None:
         "a [3-1 x": "",
         "a [1, 3-1,": "",
         "a [1, 3-10,": " [1, 3-10,",
-        "a [[[[[1": "[[[1",
     }.items():
         filter_ = CitationFilter(3)
         for char in answer:
