@@ -7,8 +7,9 @@ where another one opens inside it; it does not know what a citation is.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -108,7 +109,7 @@ class State(dict[str, "State"]):
         return state
 
 
-class Machine:
+class Machine(ABC):
     """Makes states when they are first reached, and remembers them.
 
     Their transitions are forgotten when there are too many: neither a pattern
@@ -140,13 +141,13 @@ class Machine:
             state = self._states[places] = State(self, places, self.is_whole(places))
         return state
 
+    @abstractmethod
     def _advance(self, places: Hashable, char: str) -> Hashable | None:
         """Return what the state after `char` is known by; `None` when it is dead."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_whole(self, places: Hashable) -> bool:
         """Return whether the text that led to `places` is all of what is followed."""
-        raise NotImplementedError
 
 
 class Automaton(Machine):
@@ -182,11 +183,6 @@ class Automaton(Machine):
                 return False
             places = {after for place in here for after in self._next[place]}
         return True
-
-    @property
-    def size(self) -> int:
-        """How many places it has."""
-        return len(self._classes)
 
     def _advance(self, places: Hashable, char: str) -> Hashable | None:
         assert isinstance(places, frozenset)  # it made them
@@ -233,6 +229,7 @@ class Automaton(Machine):
                         for count, (first, empty, last) in enumerate(copies)
                     ]
                 )
+        assert_never(expression)
 
     def _one(self, pattern: str) -> tuple[frozenset[int], bool, frozenset[int]]:
         only = frozenset({self._place(pattern)})

@@ -118,8 +118,6 @@ class Names:
         passage's text.
         """
         label = self.find(text)
-        if not self.hierarchical:
-            return () if label is None else (label,)
         written = fold(text)
         found = set() if label is None else {label}
         at = bisect_left(self.ordered, written)

@@ -59,12 +59,6 @@ class NearFinder(RefusalFinder):
         self._search()
         return self._found
 
-    @property
-    def found(self) -> bool:
-        """Whether the refusal stood in the text."""
-        self._search()
-        return self._seen
-
     def feed(self, text: str) -> None:
         """Take the next piece of text."""
         fresh = self._fresh + text

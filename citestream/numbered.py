@@ -112,8 +112,7 @@ class NumberForm:
             is_prose = self._prose_from is not None and number >= self._prose_from
             return None if is_prose else ((number,), 0)
         match = self._content.match(self._inside(raw, len(self._close)))
-        if match is None:  # pragma: no cover - the grammar has found a number
-            return None
+        assert match is not None  # the grammar has found a number
         labels: list[int] = []
         unlisted = 0
         for first, last in self._items.findall(match["list"]):

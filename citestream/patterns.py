@@ -8,7 +8,7 @@ repeats that are not nested without bound. It is read here and never handed to
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import NoReturn, assert_never
 
 from citestream.exceptions import StyleError
 from citestream.grammar import Alt, Chars, Expression, Literal, Repeat, Seq
@@ -74,6 +74,7 @@ def least_length(expression: Expression) -> int:
             return sum(map(least_length, parts))
         case Repeat(part, least):
             return least * least_length(part)
+    assert_never(expression)
 
 
 def literals(expression: Expression) -> set[str]:
@@ -87,6 +88,7 @@ def literals(expression: Expression) -> set[str]:
             return set().union(*map(literals, parts))
         case Repeat(part):
             return literals(part)
+    assert_never(expression)
 
 
 def _places(expression: Expression) -> int:
@@ -99,6 +101,7 @@ def _places(expression: Expression) -> int:
             return sum(map(_places, parts))
         case Repeat(part, least, most):
             return _places(part) * max(least if most is None else most, 1)
+    assert_never(expression)
 
 
 def _unbounded(expression: Expression) -> bool:

@@ -62,15 +62,6 @@ class RefusalFinder:
         self._fresh = ""  # not yet searched
         self._seen = False
 
-    def clone(self) -> RefusalFinder:
-        """Return an independent copy."""
-        new = RefusalFinder.__new__(RefusalFinder)
-        new._needle = self._needle
-        new._recent = self._recent
-        new._fresh = self._fresh
-        new._seen = self._seen
-        return new
-
     @property
     def found(self) -> bool:
         """Whether the refusal stood in the text."""

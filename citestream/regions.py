@@ -101,8 +101,7 @@ class _Opener:
         self.kept_depth = regions.kept_depth
         # A refusal inside code does not count, so where it is code that
         # closes, the search goes on from where it stood at the opener.
-        finder = regions.finder
-        self.finder = finder.clone() if finder is not None and closer[0] == "`" else None
+        self.finder = regions.finder.clone() if closer[0] == "`" else None
 
 
 class Regions:
@@ -140,7 +139,7 @@ class Regions:
         "line_start",
     )
 
-    def __init__(self, finder: Finder | None = None) -> None:
+    def __init__(self, finder: Finder) -> None:
         self.depth = 0
         """How many brackets that are not markers are open in this paragraph."""
         self.kept_depth = 0
@@ -178,8 +177,7 @@ class Regions:
         new = Regions.__new__(Regions)
         for name in Regions.__slots__:
             setattr(new, name, getattr(self, name))
-        if self.finder is not None:
-            new.finder = self.finder.clone()
+        new.finder = self.finder.clone()
         return new
 
     @property
@@ -230,7 +228,7 @@ class Regions:
     def pass_calm(self, text: str, last: str) -> None:
         """Go on over calm prose in the middle of a line that ends in `last`, markers left out."""
         self.last = last
-        if self.finder is not None and text:
+        if text:
             self.finder.feed(text)
 
     # A region that may or may not close
@@ -289,9 +287,10 @@ class Regions:
         if self._fence or self._info or self._tail or "`" in text or "~" in text:
             self.advance(text)
             self._settle("\n")
-            if self._info is not None and self._info.finder is not None:
+            if self._info is not None:
+                assert self._info.finder is not None  # they are backticks
                 self.finder = self._info.finder
-        elif self.finder is not None:
+        else:
             self.finder.feed(text)
 
     # Walking
@@ -316,8 +315,7 @@ class Regions:
         ):
             # Nothing in it opens, closes or ends anything.
             self.last = text[-1:] or self.last
-            if self.finder is not None:
-                self.finder.feed(text)
+            self.finder.feed(text)
             return len(text)
         used = self._walk(text)
         self.clear = (
@@ -376,7 +374,7 @@ class Regions:
 
     def _tell(self, text: str, pos: int) -> None:
         """Give the finder the text up to `pos` that it has not had."""
-        if self.finder is not None and pos > self._told:
+        if pos > self._told:
             self.finder.feed(text[self._told : pos])
         self._told = pos
 
@@ -552,7 +550,7 @@ class Regions:
             if run:
                 self._tell(text, pos)
                 self._open(run)
-        elif self.finder is not None:
+        else:
             self._told = then
         return then
 
@@ -600,8 +598,7 @@ class Regions:
         self._paragraph = True
         assert info is not None  # the caller has looked
         if self._close(info.closer):
-            if self.finder is not None:
-                self.finder.feed(text)
+            self.finder.feed(text)
             if info is self._watched:
                 self._verdict = _VERDICT_FAILED
             elif self._verdict is _VERDICT_CLOSED:
@@ -647,8 +644,8 @@ class Regions:
         self._info_text = ""
         if info is self._watched:
             self._verdict = _VERDICT_CLOSED
-        if info.finder is not None:
-            self.finder = info.finder
+        assert info.finder is not None  # they are backticks
+        self.finder = info.finder
         self._end_paragraph()
         self._containers = self._info_containers
         self._fence = info.closer

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from citestream.grammar import DEAD, State
 from citestream.mending import leads
-from citestream.regions import MOST_UNDECIDED, Place, Regions, Verdict
+from citestream.regions import MOST_UNDECIDED, Place, Verdict
 
 if TYPE_CHECKING:
     from citestream.dialect import Dialect
+    from citestream.regions import Regions
     from citestream.styles import Reading
 
 __all__ = ["MOST_NESTED", "Found", "Scanner"]
@@ -25,9 +26,6 @@ MOST_NESTED = 4
 
 # A bracket inside a URL is part of it when one of these follows.
 _URL_GOES_ON = re.compile(r"[A-Za-z0-9/=&%#+~@?-]")
-
-
-_NOWHERE = Regions()
 
 
 class Found(Enum):
@@ -104,7 +102,7 @@ class Scanner:
         self._at = 0
         self._place = _PLACE_PROSE
         # The regions at the outermost bracket.
-        self._here = _NOWHERE
+        self._here: Regions
         # The outermost may stand in a region, if that closes: the regions
         # there, the copy that looks ahead, and how far it has looked.
         self._regions: Regions | None = None
@@ -256,12 +254,6 @@ class Scanner:
         self._at -= size
         self.start -= size
         self.end -= size
-
-    def go_back(self, at: int, to: int) -> None:
-        """Stop reading the brackets from `at` on; the one around them is read from `to`."""
-        self._chain = [(place, state) for place, state in self._chain if place < at]
-        if self._chain:
-            self._at = to
 
     def may_wrap(self, start: int) -> bool:
         """Return whether another bracket opens right before `start`."""

@@ -173,12 +173,11 @@ class LabelMachine(Machine):
                 return self._behind(closer, char)
             case "behind":
                 return self._behind(closer, char)
-            case "and":
-                word = data + char.lower()
-                if word == "and ":
-                    return {_Place(closer, "begin")}
-                return {_Place(closer, "and", word)} if "and ".startswith(word) else set()
-        raise AssertionError(kind)  # pragma: no cover - these are all
+        assert kind == "and"  # there are no others
+        word = data + char.lower()
+        if word == "and ":
+            return {_Place(closer, "begin")}
+        return {_Place(closer, "and", word)} if "and ".startswith(word) else set()
 
     def _begin(self, place: _Place, char: str) -> set[_Place]:
         if char == " ":

@@ -7,6 +7,7 @@ is left is gone over from where it began.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from citestream.events import Citation, Text
@@ -31,7 +32,7 @@ _BEHIND_MARKER = Behind.MARKER
 _BEHIND_TEXT = Behind.TEXT
 
 
-class ShortWay:
+class ShortWay(ABC):
     """Filters while nothing is undecided but what the few characters that wait will be."""
 
     __slots__ = (
@@ -71,9 +72,9 @@ class ShortWay:
         # ASCII text without this can go out as it is; no text is without "".
         self._stop = common.stop
 
+    @abstractmethod
     def _feed(self, chunk: str) -> list[Text | Citation]:
         """Filter the next chunk in whatever way it needs."""
-        raise NotImplementedError
 
     # A small chunk
 

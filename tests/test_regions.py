@@ -27,6 +27,7 @@ ANSWERS: dict[str, dict[str, str]] = {
     },
     "a new container ends a paragraph, whatever its backticks are": {
         "`a\n[9]\n> ``` `": "`a\n\n> ``` `",
+        ">a\n>`[9]`\n> `[9]\n>[9]` [9]": ">a\n>`[9]`\n> `[9]\n>[9]`",
         "> a\n``` x ` b\n> [9]": "> a\n``` x ` b\n> ",
         "- a\n  ```\n  [9]\n\nb [9]": "- a\n  ```\n  [9]\n\nb",
     },

@@ -6,7 +6,7 @@ import pytest
 
 from citestream import CitationFilter
 from citestream.scanner import MOST_NESTED
-from citestream.styles import NUMERIC
+from citestream.styles import NUMERIC, RAGFLOW_OLD
 from tests.surfaces import drive_both
 
 # What the reader gets of each answer; 1 to 3 have a passage, 8 and 9 have none.
@@ -17,12 +17,15 @@ ANSWERS: dict[str, dict[str, str]] = {
         "`[Source 1: [1] b": "`[Source 1: [1] b",
         "`[Source 1: [1] b`": "`[Source 1: [1] b`",
         "［[1]": "［[1]",
+        "`[[1] b": "`[[1] b",
+        "`[[1]] b": "`[1] b",
         "[1, [2]]": "[1, [2]]",
         "[1, [9]]": "[1,]",
     },
     "what is around a removed one is read on as if it had not been there": {
         "[1 and [9]2]": "[1, 2]",
         "［[9]1］": "[1]",
+        "［[9][8]1］": "[1]",
         "[![8]x]": "[!x]",
         "[(![8])x]": "[(!)x]",
         "[9[8]": "",
@@ -48,6 +51,12 @@ ANSWERS: dict[str, dict[str, str]] = {
         "[9][:[9": "[:",
         "[9], [3-1] b": ", [3-1] b",
         "[9][【1": "[",
+    },
+    "a bracket that holds a kept marker is set apart from the next": {
+        "[see [1]][2]": "[see [1]] [2]",
+        "[see [1]][9][2]": "[see [1]] [2]",
+        "[[1-3]3][1,9]": "[[1, 2, 3]3] [1]",
+        "[see [1]](u)": "[see [1]] (u)",
     },
     "a bracket in a URL belongs to it where it goes on": {
         "http://u/[[2]=a [1]": "http://u/[[2]=a [1]",
@@ -98,3 +107,15 @@ def test_nothing_behind_the_limit_belongs_to_a_marker() -> None:
         "[1, 2, 3, 1, 2, 3] b": "[1, 2, 3, 1, 2, 3 b",
     }.items():
         assert drive_both(answer, style=style).visible == shown
+
+
+def test_marker_may_begin_inside_what_is_none_of_another_style() -> None:
+    style = (NUMERIC, RAGFLOW_OLD)
+    for answer, shown in {
+        "[1##0$$": "[1##0$$",
+        "[1##9$$ a": "[1 a",
+        "[1#[9]": "[1#",
+        "###0$$": "###0$$",
+        "###9$$": "#",
+    }.items():
+        assert drive_both(answer, {0: "a", 1: "b"}, style=style).visible == shown, answer

@@ -75,6 +75,8 @@ ANSWERS: dict[str, dict[str, list[tuple[str, tuple[int, ...]]]]] = {
         "Run `a. b [1]. Go.": [("Run `a.", ()), ("b [1].", (1,)), ("Go.", ())],
         "Run `a.\nb` now. Go.": [("Run `a.\nb` now.", ()), ("Go.", ())],
         "Run `a.\nb.\nc` now.": [("Run `a.\nb.\nc` now.", ())],
+        "So `` a ` b.\nc ` d. Go.": [("So `` a ` b.\nc ` d.", ()), ("Go.", ())],
+        "`a.\n[9]": [("`a.", ())],
         "Run `a.\n\nb` now.": [("Run `a.", ()), ("b` now.", ())],
         "Run `a.\n- b` now.": [("Run `a.", ()), ("b` now.", ())],
         "Run \\`a. b` now.": [("Run \\`a.", ()), ("b` now.", ())],
@@ -98,6 +100,8 @@ ANSWERS: dict[str, dict[str, list[tuple[str, tuple[int, ...]]]]] = {
         "As follows [1]:\n- one.": [("one.", ())],
         "Note **this:**\n\nText.": [("Text.", ())],
         ":\n\nText.": [("Text.", ())],
+        "Run `b:\n\nText.": [("Text.", ())],
+        "As follows:": [],
         "So [1]:\nmore": [("more", ())],
     },
     "a line ends a sentence where its block ends, or it is broken hard": {
@@ -119,6 +123,7 @@ ANSWERS: dict[str, dict[str, list[tuple[str, tuple[int, ...]]]]] = {
         ],
         "| A. b | B |\n|---|\nmore.": [("| A. b | B |", ()), ("more.", ())],
         "| A. b": [("| A. b", ())],
+        "Intro\n`x | b\n--|--\nx | y": [("Intro", ()), ("x | y", ())],
         "A | B\n--|--\n`x. | y\nz` |": [("`x. | y", ()), ("z` |", ())],
         # Too early to know: so the rest of the header is one as well.
         "Intro. Name | B\n--|--\nx | y": [("Intro.", ()), ("Name | B", ()), ("x | y", ())],
@@ -136,6 +141,8 @@ def test_marker_that_is_not_shown_counts_where_it_stood() -> None:
     for answer, sentences in {
         "One[1][2]. Two": [("One.", (1, 2)), ("Two", ())],
         "One[1, 9][2][1]. Two": [("One.", (1, 2)), ("Two", ())],
+        "One [1] two [2]. Three": [("One two.", (1, 2)), ("Three", ())],
+        "One\n[1]  two": [("One\n two", (1,))],
         "One. [1] Two": [("One.", (1,)), ("Two", ())],
         "One. [1][2] Two": [("One.", (1, 2)), ("Two", ())],
         "One.[1]Two": [("One.", (1,)), ("Two", ())],
