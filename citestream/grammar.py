@@ -127,7 +127,7 @@ class Machine(ABC):
         """Return the state that `char` leads to from the one known by `places`."""
         self._transitions += 1
         if self._transitions > MOST_TRANSITIONS:
-            self._transitions = 0
+            self._transitions = 1
             for state in self._states.values():
                 state.clear()
             self._states = {self.start.places: self.start}

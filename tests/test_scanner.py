@@ -113,7 +113,7 @@ def test_marker_may_begin_inside_what_is_none_of_another_style() -> None:
     style = (NUMERIC, RAGFLOW_OLD)
     for answer, shown in {
         "[1##0$$": "[1##0$$",
-        "[1##9$$ a": "[1 a",
+        "[1##9$$ b": "[1 b",
         "[1#[9]": "[1#",
         "###0$$": "###0$$",
         "###9$$": "#",
