@@ -613,10 +613,10 @@ class BlockFilter(ShortWay):
             if more and scanner.peek(end) is None:
                 return False
             if found < end and scanner.opens(found):
+                # Nothing but a separator is before it: it is read.
                 self._begin_at(found)
-                if scanner.open_at(found):
-                    self._run = found
-                    return True
+                self._run = found
+                return True
             self._stage = _STAGE_SURROUNDINGS
         if self._stage is _STAGE_SURROUNDINGS:
             if not self._take_surroundings():

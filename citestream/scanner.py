@@ -228,10 +228,6 @@ class Scanner:
         if not self._chain:
             self._ahead = None
 
-    def open_at(self, at: int) -> bool:
-        """Return whether the innermost bracket being read stands at `at`."""
-        return bool(self._chain) and self._chain[-1][0] == at
-
     def stands_at(self, at: int) -> bool | None:
         """Return whether the marker stands at `at`, alone or in brackets around it and no more.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,7 +26,8 @@ from citestream.exceptions import (
     StyleError,
 )
 from citestream.filter import to_history
-from citestream.styles import NUMERIC, prefixed
+from citestream.styles import LABEL, NUMERIC, prefixed
+from citestream.tally import MOST_INVALID
 from tests.splits import SPLITS
 
 
@@ -140,6 +143,10 @@ def test_what_is_held_can_be_seen() -> None:
     assert filter_.held in {" [1", "[1"}
     filter_.feed("/3")
     assert filter_.held == ""
+    filter_.feed(" rose [9]")
+    assert filter_.held == " [9]"
+    filter_.feed(" ")
+    assert filter_.held == "  "
 
 
 def test_a_summary_goes_out_as_json() -> None:
@@ -225,6 +232,29 @@ def test_invalid_labels_are_treated_as_asked(options: dict[str, Any], text: str)
         assert visible("A [9]. B [1, 8].", **options) == text
     summary = summary_of("A [9]. B [1, 8].", **options)
     assert (summary.cited, summary.invalid) == ((1,), (9, 8))
+
+
+def test_what_cannot_be_written_back_is_kept_as_it_is() -> None:
+    strict = NUMERIC.replace(strict=True)
+    answer = "A [9999999999] [1,9] 【9】."
+    assert visible(answer, invalid="keep") == "A [9999999999] [1, 9] [9]."
+    assert visible(answer, invalid="keep", style=strict) == answer
+
+
+def test_marker_is_judged_while_code_may_be_open() -> None:
+    strict = NUMERIC.replace(strict=True)
+    assert visible("`a 【1】 [1] b", style=strict) == "`a [1] b"
+    passages = {"Article 9(3)": "x"}
+    options: dict[str, Any] = {"style": LABEL, "match": "hierarchical"}
+    assert visible("`a [Article 9] b", passages, **options) == "`a [Article 9] b"
+    assert visible("`a [Article 8] b", passages, **options) == "`a b"
+
+
+def test_invalid_labels_that_are_listed_are_bounded() -> None:
+    answer = " ".join(f"[{number}]" for number in range(100, 300))
+    summary = check_citations(answer, 3).summary
+    assert summary.invalid == tuple(range(100, 100 + MOST_INVALID))
+    assert (summary.removed, summary.truncated) == (200, True)
 
 
 def test_a_function_says_what_stands_for_an_invalid_label() -> None:
@@ -533,6 +563,44 @@ def test_filter_text_gives_text_as_it_is_certain() -> None:
     assert texts.summary.cited == (1,)
 
 
+def test_filter_text_gives_the_rest_at_the_end() -> None:
+    texts = filter_text(["Rose [1"], 3)
+    assert list(texts) == ["Rose"]
+    texts = filter_text(["Rose ", "["], 3)
+    assert list(texts) == ["Rose", " ["]
+
+
+def test_filter_text_says_how_the_loop_ended() -> None:
+    def failing() -> Iterator[str]:
+        yield "Rent rose [1"
+        raise OSError("gone")
+
+    texts = filter_text(failing(), 3)
+    with pytest.raises(OSError, match="gone"):
+        list(texts)
+    assert texts.summary is not None
+    assert (texts.summary.ended, texts.summary.cited) == ("error", ())
+    texts = filter_text(["Rent [1]", " rose"], 3)
+    for _ in texts:
+        break
+    gc.collect()
+    assert texts.summary is not None
+    assert (texts.summary.ended, texts.summary.cited) == ("cancelled", (1,))
+
+
+def test_a_filter_says_when_plain_text_passes() -> None:
+    filter_ = CitationFilter(3)
+    passing = []
+    for chunk in ("Rent rose.", " So [1", "]", " it", " did "):
+        filter_.feed(chunk)
+        passing.append(filter_.passing)
+    assert passing == [True, False, False, True, False]
+    assert not filter_.finished
+    filter_.finish()
+    assert filter_.finished
+    assert not filter_.passing
+
+
 # The first article: its eight tests, as behaviour
 
 
@@ -621,6 +689,23 @@ def test_nothing_is_fed_after_the_end() -> None:
     assert isinstance(caught.value, RuntimeError)
     with pytest.raises(FinishedError):
         filter_.finish()
+
+
+def test_a_replacement_is_for_flagged_markers() -> None:
+    with pytest.raises(ValueError) as caught:
+        CitationFilter(3, replacement="?")
+    assert str(caught.value) == (
+        "expected invalid=\"flag\" with replacement='?', got 'drop': "
+        "only a flagged marker is replaced"
+    )
+
+
+@pytest.mark.parametrize("option", ["show", "invalid"])
+def test_a_function_returns_what_is_shown(option: str) -> None:
+    options: dict[str, Any] = {option: lambda shown: 7}
+    with pytest.raises(TypeError) as caught:
+        check_citations("A [1] [9].", 3, **options)
+    assert str(caught.value) == f"expected the {option} function to return a str, got int"
 
 
 @pytest.mark.parametrize(

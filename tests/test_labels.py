@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from citestream import CitationFilter, Passages, check_citations
-from citestream.events import Text
+from citestream.events import Summary, Text
 from citestream.filter import Checked, to_history
-from citestream.styles import LABEL, NUMERIC, prefixed
+from citestream.labels import MOST_ASKED
+from citestream.styles import LABEL, NUMERIC, MarkerStyle, prefixed
+from citestream.tally import MOST_INVALID
 
 STATUTE = {
     "Article 5(1)": "Prohibited: (a) one; (b) two; (c) three; (h) last. As in Article 99.",
@@ -93,6 +95,41 @@ def test_hierarchical_labels(answer: str, shown: str, cited: list[str], invalid:
     assert check(shown, STATUTE, match="hierarchical").answer == shown
 
 
+def test_ends_of_a_range_and_names_behind_a_comma_stand_in_the_text() -> None:
+    passages = {
+        "Article 6": "High risk, point 2 applies; (3) a derogation.",
+        "Article 7": "(1) first (2) second (3) third",
+    }
+    for answer, invalid in {
+        "See [Article 7(1) to (3)].": [],
+        "See [Article 7(3) to (1)].": ["Article 7(3) to (1)"],
+        "See [Article 6, point 2 to (3)].": [],
+        "See [Article 6, point 3 to (3)].": ["Article 6, point 3 to (3)"],
+        "See [Article 6, Art].": ["Article 6, Art"],
+    }.items():
+        checked = check(answer, passages, match="hierarchical")
+        assert (checked.answer, checked.invalid) == ("See." if invalid else answer, invalid)
+
+
+def test_label_that_begins_with_a_subdivision_is_narrower_than_none() -> None:
+    passages = {"(a)": "x", "HR": "(a)"}
+    checked = check("See [(a)], [HR(a)] and [(a)(b)].", passages, match="hierarchical")
+    assert checked.answer == "See [(a)], [HR(a)]."
+    assert (checked.cited, checked.invalid) == (["(a)", "HR"], ["(a)(b)"])
+
+
+def test_label_that_is_broader_than_another_is_looked_up_each_time() -> None:
+    passages = Passages({"Article 5": "x", "Article 5(1)": "y", "HR": "z"}, style=LABEL)
+    citations = CitationFilter(passages, style=LABEL, match="hierarchical")
+    for chunk in ("See [Article 5] ", "and [HR] ", "and [HR] and", " [Article 5]."):
+        citations.feed(chunk)
+    passages.add("w", label="Article 5(2)")
+    citations.feed(" Or [Article 5].")
+    summary = citations.finish()[-1]
+    assert isinstance(summary, Summary)
+    assert summary.cited == ("Article 5", "Article 5(1)", "HR", "Article 5(2)")
+
+
 def test_broader_label_names_every_passage_that_matches_in_passage_order() -> None:
     passages = {"Article 5(2)": "b", "Article 5(1)": "a", "Article 50": "c", "Article 5": "d"}
     checked = check("[Article 5].", passages, match="hierarchical")
@@ -136,6 +173,9 @@ def test_subdivision_is_looked_for_in_every_passage_of_a_label() -> None:
         ("[A-0, B-0]", "[A-0, B-0]", ["A-0", "B-0"], []),
         ("[A-0; A-7 & B-0]", "[A-0, B-0]", ["A-0", "B-0"], ["A-7"]),
         ("[@smith19]", "", [], ["@smith19"]),
+        ("[HR&A-0]", "[HR, A-0]", ["HR", "A-0"], []),
+        ("[HR  , A-0 ]", "[HR, A-0]", ["HR", "A-0"], []),
+        ("[It’s  “new”]", "[It’s “new”]", ["It’s “new”"], []),
         ("[@lee20; @smith19]", "[@lee20]", ["@lee20"], ["@smith19"]),
         # Prose.
         ("[hr]", "[hr]", [], []),
@@ -150,6 +190,23 @@ def test_exact_labels(answer: str, shown: str | None, cited: list[str], invalid:
         cited,
         invalid,
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown", "cited", "invalid"),
+    [
+        ("[12] [13] [1a]", "[12] [1a]", ["12"], ["13"]),
+        ("[13, 12]", "[12]", ["12"], ["13"]),
+        ("[13 ]", "", [], ["13"]),
+        ("[13&12]", "[12]", ["12"], ["13"]),
+        ("[HR & 12]", "[HR, 12]", ["HR", "12"], []),
+    ],
+)
+def test_labels_of_digits_have_that_shape(
+    answer: str, shown: str, cited: list[str], invalid: list[str]
+) -> None:
+    checked = check(answer, {"12": "x", "HR": "y"})
+    assert (checked.answer, checked.cited, checked.invalid) == (shown, cited, invalid)
 
 
 def test_longest_supplied_label_is_meant() -> None:
@@ -167,6 +224,21 @@ def test_label_may_be_added_while_the_answer_streams() -> None:
     passages.add("b", label="new thing")
     filter_.feed("[new thing].")
     assert filter_.finish()[-1].cited == ("new thing",)  # type: ignore[union-attr]
+
+
+def test_label_may_be_added_between_markers_of_several_styles() -> None:
+    style = (LABEL, MarkerStyle(open="<|", close="|>", label="file-[a-z]+"))
+    passages = Passages({"doc-1": "a", "file-a": "b"}, style=style)
+    citations = CitationFilter(passages, style=style)
+    events = citations.feed("A [doc-1] <|file-a|> [new thing] b.")
+    passages.add("c", label="new thing")
+    events += citations.feed(" C [new thing] <|file-b|> <|file-a|>.")
+    summary = citations.finish()[-1]
+    assert "".join(event.text for event in events) == (
+        "A [doc-1] <|file-a|> [new thing] b. C [new thing] <|file-a|>."
+    )
+    assert isinstance(summary, Summary)
+    assert (summary.cited, summary.invalid) == (("doc-1", "file-a", "new thing"), ("file-b",))
 
 
 def test_bracket_that_cannot_become_a_label_is_not_held() -> None:
@@ -243,6 +315,45 @@ def test_repair_reads_a_unique_near_miss_as_the_label_and_reports_it() -> None:
     assert checked.summary.repaired == (("Policy.pdf", "policy.pdf"), ("pc010", "pc-010"))
     checked = check_citations("See [6c] [9c].", 7, repair=True)
     assert (checked.answer, checked.summary.repaired) == ("See [6] [9c].", (("6c", 6),))
+
+
+def test_repaired_label_may_be_broader_or_narrower() -> None:
+    passages = {"Article 7(1)": "x (a)", "Article 8": "y"}
+    for answer, written, meant in [
+        ("See [Article7(1)].", "Article7(1)", "Article 7(1)"),
+        ("See [ARTICLE 8].", "ARTICLE 8", "Article 8"),
+    ]:
+        checked = check(answer, passages, match="hierarchical", repair=True)
+        assert checked.answer == f"See [{meant}]."
+        assert (checked.cited, checked.summary.repaired) == ([meant], ((written, meant),))
+
+
+def test_what_is_compared_with_the_labels_is_bounded() -> None:
+    passages = Passages({f"doc-{number}": "x" for number in range(200)}, style=LABEL)
+    many = " ".join(f"[doc{number}]" for number in range(200))
+    summary = check(many, passages, repair=True).summary
+    assert len(summary.cited) == 200
+    assert summary.repaired == tuple((f"doc{n}", f"doc-{n}") for n in range(MOST_INVALID))
+    # Beyond the bound nothing is near any more.
+    several = "".join(f"[x{number}]" for number in range(MOST_ASKED))
+    assert near(f"[6c]{several}", 7) == (("6c", (6,)),)
+    assert near(f"{several}[6c]", 7) == ()
+
+
+def test_other_prefix_is_near_no_label() -> None:
+    style = prefixed("cite:", label=r"[a-z]+")
+    passages = {"rent": "x"}
+    assert near("[cite:rant] [kite:rant]", passages, style=style) == (("rant", ("rent",)),)
+    assert near("`[cite:rant]` [cite:rent]", passages, style=style) == ()
+
+
+def test_near_miss_is_reported_once_for_all_blocks() -> None:
+    citations = CitationFilter(7)
+    for answer in ("See [6c].", "See [6c] and [5c]."):
+        block = citations.block()
+        block.feed(answer)
+        block.finish()
+    assert citations.discard().near == (("6c", (6,)), ("5c", (5,)))
 
 
 def test_repair_never_changes_a_number_nor_chooses() -> None:

@@ -47,5 +47,5 @@ def test_what_was_found_stays_found() -> None:
 
 
 def test_folding_leaves_what_counts() -> None:
-    assert fold("It\u2019s \u201cＮＯ\u201d\u2014[12] Way") == "it's\"no\"-way"
+    assert fold("It\u2019s \u201cＮＯ\u201d\u2014[12] Way") == 'it\'s"no"-way'
     assert fold("a `b`") == "a'b'"

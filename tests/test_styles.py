@@ -15,6 +15,8 @@ from citestream.styles import (
     CITATION,
     FOOTNOTE,
     LABEL,
+    MOST_READINGS,
+    NUMERIC,
     OPENAI,
     OPENAI_PRIVATE,
     RAGFLOW,
@@ -28,6 +30,8 @@ from tests.splits import SPLITS, Split, by_character, in_threes, in_two
 from tests.surfaces import SURFACES, Surface, drive
 
 ANGLE = MarkerStyle(open="<|", close="|>", label=r"file-[a-z0-9]+")
+
+YEARS = NUMERIC.replace(prose_from=1000)
 
 BY_NAME: dict[str, MarkerStyle] = {
     "s": prefixed("S"),
@@ -106,6 +110,10 @@ def test_every_cut_gives_the_same_citations(case: Case) -> None:
         (OPENAI, "【4:0†a file.pdf】【7:2】 [4:0]", "【4:0†source】 [4:0]", ("4:0",), ("7:2",)),
         (OPENAI, "【4:0†source】, 【7:2†source】.", "【4:0†source】.", ("4:0",), ("7:2",)),
         (OPENAI, "【7:2†source】(see)", "(see)", (), ("7:2",)),
+        (OPENAI, "【9999999999:0†source】, 【4:0†source】", "【4:0†source】", ("4:0",), ()),
+        (NUMERIC, "【1†L5, 2†L6】 [1†, 9†]", "[1, 2] [1]", (1, 2), (9,)),
+        (NUMERIC, "[1†a, 9999999999†b]", "[1]", (1,), ()),
+        (YEARS, "[2020, 2021] [1, 2020]", "[2020, 2021] [1]", (1,), (2020,)),
         (
             OPENAI_PRIVATE,
             "\ue200filecite\ue202turn0file0\ue202L8-L13\ue201 \ue200cite\ue202turn9file9\ue201",
@@ -145,6 +153,7 @@ def test_spellings_of_a_style(
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
+        ({"prose_from": 0}, "expected prose_from of 1 or more, got 0"),
         ({"open": ""}, "nothing would tell a marker from the text"),
         ({"close": ""}, "nothing would tell a marker from the text"),
         ({"open": "x"}, "expected open to begin with a bracket or a sign"),
@@ -221,6 +230,49 @@ def test_pattern_names_labels(pattern: str, label: str) -> None:
 def test_what_is_no_style_is_refused(style: Any) -> None:
     with pytest.raises(StyleError, match="expected a MarkerStyle or a tuple of them"):
         CitationFilter({}, style=style)
+
+
+def test_field_that_no_style_has_is_named() -> None:
+    with pytest.raises(StyleError) as caught:
+        NUMERIC.replace(colour="red", close="]")
+    assert str(caught.value) == (
+        "expected fields among close, digits_most, ignore_case, label, most_held, open, prefix, "
+        "prose_from, strict, got 'colour'"
+    )
+
+
+def test_style_says_which_labels_it_can_write() -> None:
+    for style, labels in {
+        NUMERIC: {0: True, 999_999_999: True, 10**9: False, -1: False, "1": False},
+        YEARS: {999: True, 1000: False},
+        OPENAI: {"4:0": True, "4": True, "04:0": False, "4:": False, 4: False},
+        OPENAI_PRIVATE: {"turn0file1": True, "turn0": False, 0: False},
+        LABEL: {"a b": True, "a]": False, " ": False, "x" * 300: False, 1: False},
+    }.items():
+        assert {label: style.can_write(label) for label in labels} == labels
+
+
+def test_readings_that_are_kept_are_bounded() -> None:
+    several = (NUMERIC, prefixed("S"))
+    for style in (NUMERIC, several):
+        answer = " ".join(f"See [{number}]." for number in range(1, MOST_READINGS + 100))
+        checked = check_citations(answer, MOST_READINGS + 100, style=style)
+        assert checked.answer == answer
+        assert checked.cited == list(range(1, MOST_READINGS + 100))
+    assert len(NUMERIC.read_common.__self__) < MOST_READINGS  # type: ignore[attr-defined]
+
+
+def test_marker_of_one_style_may_be_prose_in_all() -> None:
+    ends = MarkerStyle(open="[", close=">", label="[a-z]+")
+    passages: dict[Label, str] = {1: "x", "a": "y"}
+    for answer, shown in {
+        "[3-1] [S3-S1] [1]": "[3-1] [S3-S1] [1]",
+        "x [a>] y [b> z [1]": "x [a>] y z [1]",
+        "x [a>]": "x [a>]",
+    }.items():
+        for chunks in (*by_character(answer), *in_threes(answer), *in_two(answer)):
+            options = {"style": (NUMERIC, prefixed("S"), ends)}
+            assert drive(chunks, passages, options).visible == shown
 
 
 def test_prefix_may_not_be_empty() -> None:
