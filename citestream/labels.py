@@ -98,10 +98,6 @@ class Names:
         """Return whether a label was supplied, just so."""
         return any(label in passages.by_label for passages in self._lists)
 
-    def begins(self, text: str) -> bool:
-        """Return whether a supplied label begins, folded, with `text`."""
-        return begins_one(self.ordered, text)
-
     def find(self, text: str) -> int | str | None:
         """Return the supplied label that a written one is, if it is one."""
         for passages in self._lists:

@@ -24,7 +24,7 @@ def sentences_of(answer: str, **options: Any) -> list[tuple[str, tuple[Any, ...]
             events += citations.finish()
             summary = events.pop()
             assert isinstance(summary, Summary)
-            visible = "".join(event.text for event in events)
+            visible = "".join(e.text for e in events if not isinstance(e, Summary))
             found = [event for event in events if isinstance(event, Sentence)]
             for sentence in found:
                 between = visible[sentence.start : sentence.end]

@@ -8,7 +8,7 @@ from tests.surfaces import drive
 
 # Chunks as models send them, and what the reader gets; 1 to 3 have a passage, 9 has none.
 CHUNKS: list[tuple[tuple[str, ...], str]] = [
-    (("See", " [1]", " and", " [9]", " here", "."), "See [1] and here."),
+    (("See", " [1]", " and", " [9]", " here", "."), "See [1] here."),
     (("See [1]", "[9]", " ", "here"), "See [1] here"),
     (("See [1]", "[9] ", "here"), "See [1] here"),
     (("See [1]", "[9]", " here"), "See [1] here"),

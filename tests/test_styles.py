@@ -242,13 +242,14 @@ def test_field_that_no_style_has_is_named() -> None:
 
 
 def test_style_says_which_labels_it_can_write() -> None:
-    for style, labels in {
+    known: dict[MarkerStyle, dict[Label, bool]] = {
         NUMERIC: {0: True, 999_999_999: True, 10**9: False, -1: False, "1": False},
         YEARS: {999: True, 1000: False},
         OPENAI: {"4:0": True, "4": True, "04:0": False, "4:": False, 4: False},
         OPENAI_PRIVATE: {"turn0file1": True, "turn0": False, 0: False},
         LABEL: {"a b": True, "a]": False, " ": False, "x" * 300: False, 1: False},
-    }.items():
+    }
+    for style, labels in known.items():
         assert {label: style.can_write(label) for label in labels} == labels
 
 
