@@ -398,6 +398,9 @@ class Responder:
                 passages = await passages
         if passages is None or isinstance(passages, BodyPassages | PromptPassages):
             return None
+        if passages is self._settings.passages:
+            # Constant ones were made with the same options.
+            return passages
         return make_passages(passages, self._holder.options)
 
     def _kind(self) -> TextKind:

@@ -109,8 +109,7 @@ class _Undecided:
                 # Whoever asks from here on is spared a call for every event.
                 self.feed = stream.feed  # type: ignore[method-assign]
                 first = b"".join([event.raw for event in events[:at]])
-                rest = b"".join([event.raw for event in events[at:]]) + bytes(self._reader.held)
-                return first + stream.feed(rest)
+                return first + stream.go_on(self._reader, events[at:])
         return b"".join([event.raw for event in events])
 
     def finish(self) -> bytes:

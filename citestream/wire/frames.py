@@ -16,7 +16,7 @@ from citestream.wire.splice import Document, Path, literal
 from citestream.wire.sse import SSEEvent, SSEReader, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from citestream.events import Ended, Summary
     from citestream.wire.answer import Answer
@@ -245,6 +245,12 @@ class EventStream(ABC):
                 self._feed_passed()
             return body
         return self._look_into(body, inside)
+
+    def go_on(self, reader: SSEReader, events: Iterable[SSEEvent]) -> bytes:
+        """Take over from whoever has read the stream so far, and what they left."""
+        self._reader = reader
+        self._held = reader.held
+        return b"".join([self._event(event) for event in events])
 
     def _look_into(self, body: bytes, inside: bytes | None = None) -> bytes:
         """Read a body that does not simply pass.
