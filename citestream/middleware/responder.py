@@ -399,8 +399,8 @@ class Responder:
         if passages is None or isinstance(passages, BodyPassages | PromptPassages):
             return None
         if passages is self._settings.passages:
-            # Constant ones were made with the same options.
-            return passages
+            constant: Passages = passages  # made with the same options
+            return constant
         return make_passages(passages, self._holder.options)
 
     def _kind(self) -> TextKind:

@@ -12,7 +12,8 @@ from citestream.exceptions import UnfilterableResponseError
 from citestream.wire.answer import Answer, Filters, ProseAnswer
 from citestream.wire.body import JsonBody, Rewrite
 from citestream.wire.frames import EventStream, Wire, is_done
-from citestream.wire.openai_chat import ChatStream, is_chat, rewrite_chat
+from citestream.wire.openai_chat import ChatStream, rewrite_chat
+from citestream.wire.openai_choices import is_chat
 from citestream.wire.plain import PlainStream, rewrite_plain
 from citestream.wire.protocol import OwnStream
 from citestream.wire.sse import SSEEvent, SSEReader

@@ -8,54 +8,39 @@ of the request that was answered.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from citestream.exceptions import UnfilterableResponseError
 from citestream.wire.frames import SOURCE_FAILED, EventStream, failed, is_done, read_document
+from citestream.wire.openai_choices import (
+    IDENTITY,
+    Choice,
+    at_path,
+    choices_of,
+    is_only_text,
+    texts_of,
+    unknown_shape,
+)
 from citestream.wire.splice import Document, Path, literal
 from citestream.wire.sse import SSEEvent, frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from citestream.events import Ended, Summary
     from citestream.wire.answer import Answer
 
-__all__ = ["ChatStream", "is_chat", "rewrite_chat"]
+__all__ = ["ChatStream", "rewrite_chat"]
 
 logger = logging.getLogger("citestream")
 
 # `n` in the provider's published limits.
 MOST_CHOICES = 128
 
-# What tells a client which stream a frame belongs to. A frame that is made
-# here repeats these and nothing else of the frame it was made from.
-_IDENTITY = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-
-# What a frame may hold beside text and still carry nothing but text.
-_PLAIN_FRAME = frozenset((*_IDENTITY, "choices", "obfuscation", "provider"))
-_PLAIN_CHOICE = frozenset(("index", "delta", "text", "logprobs", "finish_reason"))
-
 # A turn that ends like this, and says nothing, asks for something: it is no answer.
 _CALLS = frozenset(("tool_calls", "function_call"))
 
 # llama.cpp's names for what betrays a removed marker beside the text.
 _NATIVE_TRACES = ("tokens", "completion_probabilities", "probs")
-
-
-class _Choice(NamedTuple):
-    """Where one choice of a frame or body keeps its text."""
-
-    number: int
-    """Its index among the choices."""
-    path: Path
-    """Where the choice is."""
-    texts: list[Path]
-    """Where its text is: one place, or one for each text part."""
-    message: Path | None
-    """Where text and annotations are told apart; `None` in the older shapes."""
-    reason: str | None
-    """Its finish reason."""
 
 
 class _Writing:
@@ -74,11 +59,6 @@ class _Writing:
     def legacy(self) -> bool:
         """Whether its log-probabilities point into the whole text by offset."""
         return not (self.native or self.chat)
-
-
-def is_chat(value: Any) -> bool:
-    """Whether a JSON value is a frame or body of this format."""
-    return isinstance(value, dict) and (isinstance(value.get("choices"), list) or _is_native(value))
 
 
 class ChatStream(EventStream):
@@ -120,9 +100,9 @@ class ChatStream(EventStream):
         document = read_document(data)
         value = document.value
         if not isinstance(value, dict):
-            raise _unknown("a JSON object in every event")
-        self._identity = {key: value[key] for key in _IDENTITY if key in value}
-        choices = _choices(value, "delta")
+            raise unknown_shape("a JSON object in every event")
+        self._identity = {key: value[key] for key in IDENTITY if key in value}
+        choices = choices_of(value, "delta")
         if not choices:
             if value.get("error"):
                 # The server's own error ends the stream for every client.
@@ -132,7 +112,7 @@ class ChatStream(EventStream):
             return (self._end("complete", None) if value.get("usage") else b"") + event.raw
         return self._rewrite(event, document, choices)
 
-    def _rewrite(self, event: SSEEvent, document: Document, choices: list[_Choice]) -> bytes:
+    def _rewrite(self, event: SSEEvent, document: Document, choices: list[Choice]) -> bytes:
         before: list[bytes] = []
         edited = False
         shown = ""
@@ -142,7 +122,7 @@ class ChatStream(EventStream):
                 continue
             self._take_annotations(document, choice, writing)
             changed = False
-            for path, text, last in _texts(document, choice):
+            for path, text, last in texts_of(document, choice):
                 writing.spoken = True
                 visible = writing.answer.feed(text)
                 if last and choice.reason is not None:
@@ -162,49 +142,49 @@ class ChatStream(EventStream):
             if changed or (writing.answer.changed and writing.legacy):
                 _drop_traces(document, choice)
             edited |= changed
-        if edited and not shown and _only_text(document.value, choices):
+        if edited and not shown and is_only_text(document.value, choices):
             return b""
         if document.edited:
             return b"".join(before) + event.with_data(document.render())
         self._learn(event, document, choices)
         return event.raw
 
-    def _choice(self, choice: _Choice) -> _Writing | None:
+    def _choice(self, choice: Choice) -> _Writing | None:
         writing = self._writing.get(choice.number)
         if writing is None:
             if choice.number in self._seen and not choice.texts:
                 return None
             self._seen.add(choice.number)
             if len(self._seen) > MOST_CHOICES:
-                raise _unknown(f"at most {MOST_CHOICES} choices")
+                raise unknown_shape(f"at most {MOST_CHOICES} choices")
             writing = _Writing(self._new_answer(), native=choice.path == ())
             self._writing[choice.number] = writing
         writing.chat |= choice.message is not None
         return writing
 
-    def _sign(self, document: Document, choice: _Choice, writing: _Writing, alone: bool) -> None:
+    def _sign(self, document: Document, choice: Choice, writing: _Writing, alone: bool) -> None:
         """Put the summary and the annotations into the finish frame."""
         _sign(document, choice, writing.answer, writing.notes, alone)
         self._close(writing.answer)
         del self._writing[choice.number]
 
-    def _take_annotations(self, document: Document, choice: _Choice, writing: _Writing) -> None:
+    def _take_annotations(self, document: Document, choice: Choice, writing: _Writing) -> None:
         # A second list of annotations makes the official Python client fail,
         # so the server's own wait for ours.
         if choice.message is not None:
-            notes = _at(document.value, choice.message).get("annotations")
+            notes = at_path(document.value, choice.message).get("annotations")
             if isinstance(notes, list):
                 writing.notes += notes
                 if choice.reason is None:
                     document.remove((*choice.message, "annotations"))
 
-    def _learn(self, event: SSEEvent, document: Document, choices: list[_Choice]) -> None:
+    def _learn(self, event: SSEEvent, document: Document, choices: list[Choice]) -> None:
         choice = choices[0]
         writing = self._writing.get(choice.number)
         if (
             writing is not None
-            and _only_text(document.value, choices)
-            and not _at(document.value, choice.path).get("logprobs")
+            and is_only_text(document.value, choices)
+            and not at_path(document.value, choice.path).get("logprobs")
         ):
             padding: Path | None = ("obfuscation",) if "obfuscation" in document.value else None
             self._remember(writing.answer, event, document, choice.texts[0], padding)
@@ -229,7 +209,7 @@ class ChatStream(EventStream):
             path: Path = () if writing.native else ("choices", 0)
             message = (*path, "delta") if writing.chat else None
             document = Document(literal(chunk))
-            choice = _Choice(index, path, [], message, None)
+            choice = Choice(index, path, [], message, None)
             self._sign(document, choice, writing, alone=True)
             owed.append(frame(document.render(), end=self._line_end))
         if not self._ended:
@@ -251,10 +231,10 @@ def rewrite_chat(document: Document, new_answer: Callable[[], Answer]) -> list[S
         The summaries, in the order of the choices.
     """
     summaries: list[Summary] = []
-    choices = _choices(document.value, "message")
+    choices = choices_of(document.value, "message")
     for choice in choices:
         answer = new_answer()
-        for path, text, last in _texts(document, choice):
+        for path, text, last in texts_of(document, choice):
             visible = answer.feed(text)
             if last:
                 visible += answer.finish("complete", _reason(choice))
@@ -271,7 +251,7 @@ def rewrite_chat(document: Document, new_answer: Callable[[], Answer]) -> list[S
                 document.set(path, shown)
         notes: list[Any] = []
         if choice.message is not None:
-            notes = _at(document.value, choice.message).get("annotations") or []
+            notes = at_path(document.value, choice.message).get("annotations") or []
         if answer.changed:
             _drop_traces(document, choice)
         _sign(document, choice, answer, notes, alone=len(choices) == 1)
@@ -280,7 +260,7 @@ def rewrite_chat(document: Document, new_answer: Callable[[], Answer]) -> list[S
     return summaries
 
 
-def _finish(answer: Answer, choice: _Choice, *, spoken: bool) -> str:
+def _finish(answer: Answer, choice: Choice, *, spoken: bool) -> str:
     """End an answer and return what was held; of a turn that only calls there is none."""
     if spoken or choice.reason not in _CALLS:
         return answer.finish("complete", _reason(choice))
@@ -288,127 +268,16 @@ def _finish(answer: Answer, choice: _Choice, *, spoken: bool) -> str:
     return ""
 
 
-def _reason(choice: _Choice) -> str | None:
+def _reason(choice: Choice) -> str | None:
     return None if choice.reason == "stop" else choice.reason
 
 
-def _texts(document: Document, choice: _Choice) -> Iterator[tuple[Path, str, bool]]:
-    """Yield each text of a choice that is not empty, and whether it is the last one."""
-    texts: list[tuple[Path, str]] = [(path, _at(document.value, path)) for path in choice.texts]
-    texts = [(path, text) for path, text in texts if text]
-    for path, text in texts:
-        yield path, text, path == texts[-1][0]
-
-
-def _at(value: Any, path: Path) -> Any:
-    for step in path:
-        value = value[step]
-    return value
-
-
-def _is_native(value: dict[str, Any]) -> bool:
-    # `/completion` of llama.cpp says in every frame whether it is the last.
-    return isinstance(value.get("content"), str) and isinstance(value.get("stop"), bool)
-
-
-def _choices(value: dict[str, Any], message: str) -> list[_Choice]:
-    """Find the text of every choice.
-
-    Args:
-        value: A frame or a body.
-        message: What holds the text: `delta` in frames, `message` in bodies.
-    """
-    if _is_native(value):
-        return [
-            _Choice(_index(value, 0), (), [("content",)], None, "stop" if value["stop"] else None)
-        ]
-    choices = value.get("choices")
-    if choices is None:
-        return []
-    if not isinstance(choices, list):
-        raise _unknown("`choices` to be a list")
-    return [_one_choice(choice, at, message) for at, choice in enumerate(choices)]
-
-
-def _one_choice(choice: Any, at: int, message: str) -> _Choice:
-    if not isinstance(choice, dict):
-        raise _unknown("every choice to be an object")
-    path: Path = ("choices", at)
-    texts: list[Path] = []
-    holder = choice.get(message)
-    if isinstance(holder, dict):
-        texts += _content_paths(holder.get("content"), (*path, message, "content"))
-    elif holder is not None:
-        raise _unknown(f"`{message}` to be an object")
-    if isinstance(choice.get("text"), str):
-        texts.append((*path, "text"))
-    elif choice.get("text") is not None:
-        raise _unknown("`text` to be a string")
-    other = choice.get("message" if message == "delta" else "delta")
-    if isinstance(other, dict) and other.get("content"):
-        # Text in a place that no client of this format reads from cannot be
-        # told from text that repeats what was streamed.
-        raise _unknown(f"the text of a choice in `{message}`")
-    reason = choice.get("finish_reason")
-    return _Choice(
-        _index(choice, at),
-        path,
-        texts,
-        (*path, message) if isinstance(holder, dict) else None,
-        reason if isinstance(reason, str) and reason else None,
-    )
-
-
-def _index(choice: dict[str, Any], at: int) -> int:
-    index = choice.get("index")
-    if index is None:
-        return at
-    if type(index) is not int:
-        raise _unknown("the index of a choice to be a number")
-    return index
-
-
-def _content_paths(content: Any, path: Path) -> Iterable[Path]:
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [path]
-    if not isinstance(content, list):
-        raise _unknown("`content` to be text")
-    paths: list[Path] = []
-    for at, part in enumerate(content):
-        if not isinstance(part, dict):
-            raise _unknown("every part of `content` to be an object")
-        if isinstance(part.get("text"), str) and part.get("type") in ("text", "output_text"):
-            paths.append((*path, at, "text"))
-    return paths
-
-
-def _only_text(value: dict[str, Any], choices: list[_Choice]) -> bool:
-    """Whether a frame has one text and nothing else for anybody."""
-    if len(choices) != 1 or len(choices[0].texts) != 1 or choices[0].reason is not None:
-        return False
-    choice = _at(value, choices[0].path)
-    delta = choice.get("delta") or {}
-    return (
-        isinstance(_at(value, choices[0].texts[0][:-1]), dict)
-        and _nothing_but(value, _PLAIN_FRAME)
-        and _nothing_but(choice, _PLAIN_CHOICE)
-        and _nothing_but(delta, frozenset(("content",)))
-        and not ("text" in choice and delta)
-    )
-
-
-def _nothing_but(value: dict[str, Any], keys: frozenset[str]) -> bool:
-    return all(key in keys or member is None for key, member in value.items())
-
-
-def _drop_traces(document: Document, choice: _Choice) -> None:
+def _drop_traces(document: Document, choice: Choice) -> None:
     """Take out what still shows the text as the model wrote it."""
     if "obfuscation" in document.value:
         # Its length makes up for the length of the text.
         document.remove(("obfuscation",))
-    value = _at(document.value, choice.path)
+    value = at_path(document.value, choice.path)
     chances = value.get("logprobs")
     if isinstance(chances, dict):
         kept = "content" in chances or "refusal" in chances
@@ -423,7 +292,7 @@ def _drop_traces(document: Document, choice: _Choice) -> None:
 
 
 def _sign(
-    document: Document, choice: _Choice, answer: Answer, notes: list[Any], alone: bool
+    document: Document, choice: Choice, answer: Answer, notes: list[Any], alone: bool
 ) -> None:
     """Write the summary, and beside the text one list of annotations."""
     assert answer.summary is not None
@@ -457,10 +326,3 @@ def _url_citation(start: int, end: int, passage: Any) -> dict[str, Any]:
 def _has_offsets(note: Any) -> bool:
     places = [note, note.get("url_citation")] if isinstance(note, dict) else []
     return any(isinstance(place, dict) and "start_index" in place for place in places)
-
-
-def _unknown(expected: str) -> UnfilterableResponseError:
-    return UnfilterableResponseError(
-        f"expected {expected} in the OpenAI chat format, got another shape: "
-        "name the format with format=, or attach no passages to this response"
-    )
