@@ -100,64 +100,66 @@ class ShortWay(ABC):
         if marker is None:
             return None
         stop = text.find("]", start) + 1
-        raw = text[start:stop] if stop else text[start:]
-        after = text[stop:] if stop else ""
         blank = ""
-        if not stop:
-            if not (marker.fullmatch(text, start) and self._style.has_begun(raw)):
+        if stop:
+            raw = text[start:stop]
+            after = text[stop:]
+            if after and after != ".":
+                match = common.behind.fullmatch(after)
+                if match is None:
+                    return None
+                after, blank = match.groups()
+        else:
+            raw = text[start:]
+            after = ""
+            if not (marker.fullmatch(raw) and self._style.has_begun(raw)):
                 return None
-        elif after and after != ".":
-            match = common.behind.fullmatch(text, stop)
-            if match is None:
-                return None
-            after, blank = match.groups()
-        before = space = ""
+        before = ""
+        # A space before the marker may go with it.
+        cut = start
         if start:
-            space = text[start - 1]
-            if space == " ":
-                start -= 1
-            elif space in MAY_LEAD:
+            if text[start - 1] == " ":
+                cut -= 1
+            elif text[start - 1] in MAY_LEAD:
                 return None
-            else:
-                space = ""
-            if start:
-                before = text[:start]
+            if cut:
+                before = text[:cut]
                 if (common.spread or not before.isascii()) and common.other_opener.search(before):
                     return None
                 self._loose.append(before)
         self._stop = ""
-        self._waiting = text[start:]
         if not visible.settle():
-            return self._look_again(before)
+            return self._look_again(before, text[cut:])
         if not stop:
+            self._waiting = text[cut:]
             return [Text(before)] if before else []
         reading = self._style.read_common(raw)
-        citation = reading and self._tally.cite(raw, reading, drops=self._writer.drops)
+        citation = reading and self._tally.cite(raw, reading, self._writer.drops)
         if citation is None:
-            return self._look_again(before)
+            return self._look_again(before, text[cut:])
         if not citation.text:
-            self._waiting = space + citation.raw
+            self._waiting = text[cut:stop]
             self._dropped = citation
-            self._dropped_at = len(space)
+            self._dropped_at = start - cut
             events = self._close_hole(after, blank)
             return [Text(before), *events] if before else events
-        before += space
-        citation.start = start = visible.gone + len(space)
-        citation.end = start + len(citation.text)
-        visible.cite_calm(citation.end)
+        citation.start = offset = visible.gone + start - cut
+        citation.end = offset = offset + len(citation.text)
+        visible.cite_calm(offset)
         self._waiting = blank
         if not after:
-            return [Text(before), citation] if before else [citation]
+            return [Text(text[:start]), citation] if start else [citation]
         visible.behind = _BEHIND_TEXT
         self._loose.append(after)
         if not blank:
             self._stop = common.stop
-        if before:
-            return [Text(before), citation, Text(after)]
+        if start:
+            return [Text(text[:start]), citation, Text(after)]
         return [citation, Text(after)]
 
-    def _look_again(self, shown: str) -> list[Text | Citation]:
+    def _look_again(self, shown: str, waiting: str) -> list[Text | Citation]:
         """Leave what waits to the long way, when some text before it was shown."""
+        self._waiting = waiting
         events = self._feed("")
         return [Text(shown), *events] if shown else events
 
@@ -313,7 +315,7 @@ class ShortWay(ABC):
             citation = None
             if raw[-1] == "]":
                 reading = read(raw)
-                citation = reading and cite(raw, reading, drops=drops)
+                citation = reading and cite(raw, reading, drops)
                 if citation is None:
                     break
             elif not (marker.fullmatch(raw) and self._style.has_begun(raw)):

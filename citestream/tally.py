@@ -141,7 +141,7 @@ class Tally:
             return any(reading.found)
         return any(label in self._known for label in reading.labels)
 
-    def cite(self, raw: str, reading: Reading, *, drops: bool) -> Citation | None:
+    def cite(self, raw: str, reading: Reading, drops: bool) -> Citation | None:
         """Check a marker in its canonical form and count it.
 
         Args:
