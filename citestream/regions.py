@@ -31,6 +31,7 @@ _INFO_END = re.compile(r"[`\n\r]")
 _SCHEME_END = re.compile(r"[A-Za-z0-9]")
 # What a URL does not go on over, and what counts inside it.
 _URL_STOP = re.compile(r"[^!#%-'*-;=?-Z^_a-z{}~]")
+_BLANK_LINES = re.compile(r"\n+")
 _RUN = re.compile(r"`+|\$+")
 _MATHS = {"(": "\\)", "[": "\\]"}
 
@@ -659,6 +660,12 @@ class Regions:
             Where its own text begins, or the next line where it has none; the
             complement of `pos` when that depends on text still to come.
         """
+        if text[pos] == "\n" and not (self._fence or self._containers):
+            # Nothing but a blank line. There may be hundreds, and they are all alike.
+            self.line_start = True
+            self._end_paragraph()
+            match = None if self._watched else _BLANK_LINES.match(text, pos)
+            return match.end() if match else pos + 1
         newline = _line_end(text, pos, len(text))
         complete = newline >= 0
         line = text[pos:newline] if complete else text[pos:]

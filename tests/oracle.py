@@ -312,7 +312,8 @@ class _Alignment:
         line = re.split(r"[\n\r]", self._visible[:shown])[-1]
         opener = next(opener for opener, other in PAIRS.items() if other == closer)
         opened = line.rfind(opener)
-        if opened < 0 or read_content(line[opened + 1 :], self._supplied) is None:
+        content = _BLANKS.sub(" ", line[opened + 1 :])
+        if opened < 0 or read_content(content, self._supplied) is None:
             return False
         nested = 0
         for char in line:
