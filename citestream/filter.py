@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from citestream.abbreviations import ENGLISH, Abbreviations
 from citestream.block import BlockFilter
+from citestream.coverage import Coverage
 from citestream.dialect import bind, check_styles, prefixes
 from citestream.events import Citation, Summary, Text
 from citestream.exceptions import SourceError
 from citestream.passages import NO_ANSWER, Passages
-from citestream.sentences import ENGLISH, Abbreviations, Coverage, Sentences
+from citestream.sentences import Sentences
 from citestream.styles import NUMERIC, MarkerStyle
 from citestream.tally import Tally
 from citestream.writing import Invalid, Show, Writer

@@ -1,9 +1,8 @@
-"""Where a sentence of the visible answer ends, and which sentences carry a citation.
+"""Where a sentence of the visible answer ends: follows the events of a block, line by line.
 
-It follows the events of a text block and knows neither the passages nor what is
-done about a sentence without a citation. No library does this: those that split
-sentences want the whole text or keep one that never ends, and none is told where
-a marker stands.
+It knows neither the passages nor what is done about a sentence without a
+citation. No library does this: those that split sentences want the whole text or
+keep one that never ends, and none is told where a marker stands.
 """
 
 from __future__ import annotations
@@ -12,22 +11,21 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from citestream.abbreviations import ABBREVIATIONS, ENGLISH, Abbreviations
 from citestream.blocks import Kind, Line, read_line
-from citestream.events import Sentence, Text
-from citestream.regions import MOST_UNDECIDED
+from citestream.coverage import Coverage
+from citestream.events import Text
+from citestream.stops import BLANKS, Stops, find_special, is_escaped, is_hard_break, match_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from citestream.events import Citation, Label
+    from citestream.events import Citation, Sentence
 
 __all__ = [
     "ABBREVIATIONS",
-    "MOST_PLACES",
     "MOST_SENTENCE",
-    "MOST_UNCITED",
     "Abbreviations",
-    "Coverage",
     "Sentences",
 ]
 
@@ -37,53 +35,15 @@ MOST_SENTENCE = 4096
 Prose has some hundred, the longest sentences of statutes two thousand.
 """
 
-MOST_UNCITED = 100
-"""Uncited sentences whose text is kept; a hostile answer can write any number of them."""
-
-MOST_PLACES = 100
-"""Sentences that are kept for each label."""
-
 # No more than this of a line is looked at to find out what kind of line it is.
 MOST_BEGINNING = 256
 
-_STOPS = ".!?…。！？؟۔।"
-# The scripts of these put no space behind them.
-_FIRM_STOPS = "。！？"
-# What closes a quotation, a bracket or emphasis, and what is not seen at all.
-_CLOSERS = (
-    r"\"'”’»›)\]}」』）】》〉〕］｝*_~"
-    r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-)
-# These close in some languages and open in others: behind a firm stop they open.
-_LATE_CLOSERS = "“‘«‹"
-
-_ATTACHED = re.compile(
-    rf"(?:[{_STOPS}{_CLOSERS}]|(?<![{_FIRM_STOPS}”’」』）】])[{_LATE_CLOSERS}])*"
-)
-_FIRM = re.compile(f"[{_FIRM_STOPS}]")
-_BLANKS = re.compile(r"[^\S\r\n]*")
-# A table's cell ends like a line: there a bar is as good as white space.
-_ROW_BLANKS = re.compile(r"(?:[^\S\r\n]|\|)*")
 _NEWLINE = re.compile(r"[\r\n]")
-_WORD = re.compile(r"[^\W_]")
-# What may stand between the markers of a run, and what that may begin with.
-_SEPARATOR = re.compile(r"(?:[,;，；、&][^\S\r\n]*)?(?:(?:and|or)[^\S\r\n]*)?")
-_MAY_BE_SEPARATOR = re.compile(r"(?:[,;，；、&][^\S\r\n]*)?(?:an?|o|(?:and|or)[^\S\r\n]*)?")
-# Stands before a word without a blank.
-_OPENERS = "([{\"'“‘«‹„‚*_~|/-–—"
-_ENUMERATOR = re.compile(r"\W*(?:[0-9]{1,2}|[^\W\d_])")
-# One capital letter, or several with a full stop behind each.
-_INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
-_BACKTICKS = re.compile(r"`+")
 _INFO_END = re.compile(r"[`\r\n]")
-_CODE = re.compile(r"`+|[\r\n]")
 _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
 _DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _MAY_BE_DELIMITER_ROW = re.compile(r"[|:\- \t]*")
 _BAR = re.compile(r"(?<!\\)\|")
-
-# All that may end a sentence or begin code.
-_find_special = re.compile(f"[{_STOPS}\n\r`]").search
 
 # Looking a member up on its class costs as much as a call in CPython 3.11.
 _KIND_BLANK = Kind.BLANK
@@ -99,125 +59,6 @@ _KIND_RULE = Kind.RULE
 _KIND_WAIT = Kind.WAIT
 
 
-# Abbreviations
-
-# Each of these is a place where uncited text can hide: whatever follows one
-# belongs to its sentence. So the lists are short, words that often end a
-# sentence ("etc.", "Inc.") are not in them, and "No." needs its number.
-ABBREVIATIONS = {
-    "en": tuple(
-        "al., approx., Art., Arts., cf., Cf., Ch., Dr., e.g., E.g., Eq., Eqs., Fig., Figs., i.e., "
-        "I.e., Mr., Mrs., Ms., No. #, Nos. #, p. #, para. #, paras. #, pp. #, Prof., Sec., Secs., "
-        "St., Vol. #, vs.".split(", ")
-    ),
-    # "am 3. Mai" is everyday German, an answer that ends in "25." is not.
-    "de": tuple(
-        "#., Abb., Abs., al., Art., bspw., bzw., ca., d., d.h., Dr., evtl., Fr., ggf., h., Hr., "
-        "inkl., Kap., Mio., Mrd., Nr. #, Nrn. #, Prof., Rn. #, s., sog., St., Tab., u., u.a., v., "
-        "vgl., Vgl., z., z.B.".split(", ")
-    ),
-    "fr": tuple(
-        "al., art., Art., av., cf., Cf., chap., Dr., env., ex., fig., Fig., No. #, p., pp. #, "
-        "Prof., vol. #".split(", ")
-    ),
-    "es": tuple(
-        "al., aprox., art., Art., arts., cap., cf., Cf., Dr., Dra., EE., ej., fig., Fig., núm. #, "
-        "p., pág. #, págs. #, párr., pp. #, Sr., Sra., Ud., Uds., UU., vol. #".split(", ")
-    ),
-}
-"""Words whose full stop ends no sentence, by language, in the form that `Abbreviations` takes."""
-
-
-class Abbreviations:
-    """Words whose full stop ends no sentence."""
-
-    __slots__ = ("_words", "before_number", "longest", "others")
-
-    def __init__(self, words: Iterable[str] = ABBREVIATIONS["en"]) -> None:
-        """Take the words, case and all.
-
-        Args:
-            words: `"Fig."` ends no sentence. `"No. #"` ends none where a
-                digit follows. `"#."` stands for a number of one or two digits.
-
-        Raises:
-            ValueError: A word is none of these.
-        """
-        self._words = tuple(words)
-        before_number: set[str] = set()
-        others: set[str] = set()
-        for word in self._words:
-            bare = word.removesuffix(" #")
-            if len(bare) < 2 or bare[-1] != "." or len(bare.split()) > 1:
-                raise ValueError(
-                    "expected each abbreviation to be one word that ends in a full stop, "
-                    f'such as "Fig." or "No. #", got {word!r}'
-                )
-            (others if bare == word else before_number).add(bare[:-1])
-        self.before_number = frozenset(before_number)
-        """Those that end no sentence where a digit follows, without the full stop."""
-        self.others = frozenset(others)
-        """Those that never end one, without the full stop."""
-        self.longest = max(map(len, before_number | others), default=1)
-        """How long the longest of them is."""
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._words)
-
-
-ENGLISH = Abbreviations()
-
-
-# Coverage
-
-
-class Coverage:
-    """Counts the sentences of one answer; all its text blocks share it."""
-
-    __slots__ = ("_places", "_uncited", "sentences", "truncated", "uncited_sentences")
-
-    def __init__(self) -> None:
-        self.sentences = 0
-        """How many sentences have ended."""
-        self.uncited_sentences = 0
-        """How many of them carry no valid citation."""
-        self.truncated = False
-        """Whether `uncited` leaves sentences out, or `places` does."""
-        self._uncited: list[str] = []
-        self._places: dict[Label, list[int]] = {}
-
-    def count(self, sentence: Sentence) -> None:
-        """Count a sentence that has ended."""
-        self.sentences += 1
-        if not sentence.covered:
-            self.uncited_sentences += 1
-            if len(self._uncited) < MOST_UNCITED:
-                self._uncited.append(sentence.content)
-            else:
-                self.truncated = True
-        for label in sentence.cited:
-            places = self._places.get(label)
-            if places is None:
-                self._places[label] = [self.sentences]
-            elif len(places) < MOST_PLACES:
-                places.append(self.sentences)
-            else:
-                self.truncated = True
-
-    @property
-    def uncited(self) -> tuple[str, ...]:
-        """The sentences that carry no valid citation."""
-        return tuple(self._uncited)
-
-    @property
-    def places(self) -> dict[Label, tuple[int, ...]]:
-        """The numbers of the sentences, from one, in which each label is cited."""
-        return {label: tuple(places) for label, places in self._places.items()}
-
-
-# Sentences
-
-
 class _Info(NamedTuple):
     """A line that opens fenced code unless another backtick follows on it."""
 
@@ -230,16 +71,7 @@ class _Info(NamedTuple):
     """What the line is when a backtick follows."""
 
 
-class _Opener(NamedTuple):
-    """Backticks that may or may not find their like."""
-
-    end: int
-    length: int
-    passed: int
-    """How many marks lie before them."""
-
-
-class Sentences:
+class Sentences(Stops):
     """Follows the events of a text block and says where its sentences end.
 
     Held is no more than the open sentence and what decides its end: the next
@@ -249,37 +81,17 @@ class Sentences:
     """
 
     __slots__ = (
-        "_abbreviations",
-        "_at",
-        "_base",
         "_break",
-        "_calm",
-        "_code",
         "_containers",
-        "_coverage",
-        "_doubt",
-        "_end",
-        "_ended",
         "_fence",
         "_head",
         "_info",
         "_line",
         "_line_at",
         "_line_break",
-        "_marked",
-        "_marks",
-        "_numbered",
         "_paragraph",
-        "_passed",
-        "_row",
         "_skip",
-        "_soft",
-        "_stop",
         "_table",
-        "_text",
-        "_word_at",
-        "_word_mark",
-        "_worded",
     )
 
     def __init__(
@@ -291,30 +103,7 @@ class Sentences:
             coverage: Where the sentences are counted as they end.
             abbreviations: Words whose full stop ends no sentence.
         """
-        self._coverage = Coverage() if coverage is None else coverage
-        self._abbreviations = abbreviations
-        self._ended: list[Sentence] = []
-        # The open sentence and what is undecided behind it. It starts at
-        # `_base` in the cleaned answer; marks and soft breaks are counted from
-        # the answer's start, all other places from there.
-        self._text = ""
-        self._base = 0
-        self._marks: list[Citation] = []
-        self._at = 0  # how far the text has been gone over
-        self._passed = 0  # how many marks lie before that
-        self._calm = False  # is all of it gone over, and nothing undecided?
-        # A word must have come before a stop counts, and marks are no words.
-        self._worded = False
-        self._word_at = 0
-        self._word_mark = 0
-        # Behind a stop: where the sentence ends so far, -1 elsewhere.
-        self._end = -1
-        self._stop = 0
-        self._marked = False  # has a marker come since the stop?
-        self._numbered = False  # would a digit say that it is no stop?
-        self._code: _Opener | None = None
-        self._soft: dict[int, int] = {}  # line breaks passed inside the code, and their ends
-        self._doubt = False  # is the rest of the paragraph prose, backticks and all?
+        super().__init__(Coverage() if coverage is None else coverage, abbreviations)
         # A line of which it is not known what it is: where it begins, -1
         # elsewhere, and where the one before it ended.
         self._line = 0
@@ -324,7 +113,6 @@ class Sentences:
         self._line_at = 0  # where the line's own text begins in the cleaned answer
         self._line_break = 0  # where the line before it ended there
         self._head = False  # does a bar begin the line, which may be a table's header?
-        self._row = False
         self._table = False
         self._containers: tuple[int, ...] = ()
         self._fence = ""
@@ -350,7 +138,7 @@ class Sentences:
             # Nearly always: a piece of a sentence, in which nothing ends.
             event = events[0]
             text = event.text
-            if event.__class__ is Text and _find_special(text) is None:
+            if event.__class__ is Text and find_special(text) is None:
                 whole = self._text + text
                 if len(whole) < MOST_SENTENCE:
                     self._text = whole
@@ -361,7 +149,7 @@ class Sentences:
                 whole = self._text + text
                 if len(whole) < MOST_SENTENCE:
                     if isinstance(event, Text):
-                        if _find_special(text) is not None:
+                        if find_special(text) is not None:
                             self._wake()
                             self._text = whole
                             if self._find(False):
@@ -495,201 +283,6 @@ class Sentences:
 
     # Inside a line
 
-    def _find(self, final: bool) -> bool:
-        """Look for what may end the sentence, or begin code."""
-        text = self._text
-        marks = self._marks
-        while True:
-            mark = marks[self._passed] if self._passed < len(marks) else None
-            limit = len(text) if mark is None else mark.start - self._base
-            match = _find_special(text, self._at, limit)
-            if match is None:
-                if mark is not None:
-                    self._passed += 1
-                    self._at = mark.end - self._base
-                    continue
-                self._at = limit
-                self._calm = not final
-                return False
-            at = match.start()
-            char = text[at]
-            if char in "\r\n":
-                return self._end_line(at, final)
-            self._at = at + 1
-            if char == "`":
-                if not self._begin_code(at, limit, final):
-                    return False
-                if self._code is not None:
-                    return True
-            elif self._begin_end(at):
-                # Nothing is known yet of what stands behind it.
-                return final or mark is not None or at + 1 < limit
-
-    def _begin_end(self, stop: int) -> bool:
-        """Begin the end of the sentence at the stop there, if what is before it allows that."""
-        if not (self._worded or self._has_word(stop)):
-            return False
-        self._numbered = False
-        if self._text[stop] == "." and self._is_abbreviated(stop):
-            return False
-        self._stop = stop
-        self._end = stop + 1
-        self._marked = False
-        return True
-
-    def _is_abbreviated(self, stop: int) -> bool:
-        """Return whether the full stop there belongs to the word before it."""
-        text = self._text
-        if self._passed:
-            last = self._marks[self._passed - 1]
-            if last.end - self._base == stop and last.text:
-                return False
-        elif stop < 8 and _ENUMERATOR.fullmatch(text, 0, stop):
-            return True
-        words = self._abbreviations
-        word = text[max(0, stop - words.longest - 8) : stop]
-        if word[-1].isspace():
-            return False
-        word = word.rsplit(None, 1)[-1].lstrip(_OPENERS)
-        if word in words.others:
-            return True
-        self._numbered = word in words.before_number
-        if len(word) > 2 and "." not in word:
-            return False
-        return (word.isupper() and _INITIAL.fullmatch(word) is not None) or (
-            "#" in words.others and word.isdecimal()
-        )
-
-    def _has_word(self, end: int) -> bool:
-        """Return whether a word stands before `end`, apart from the marks."""
-        while not self._worded:
-            passed = self._word_mark < self._passed
-            limit = self._marks[self._word_mark].start - self._base if passed else end
-            self._worded = _WORD.search(self._text, self._word_at, limit) is not None
-            if not passed:
-                self._word_at = end
-                break
-            self._word_at = self._marks[self._word_mark].end - self._base
-            self._word_mark += 1
-        return self._worded
-
-    def _behind_stop(self, final: bool) -> bool:
-        """Look for what belongs to the sentence behind its stop, and whether it ends there."""
-        text = self._text
-        marks = self._marks
-        at = self._at
-        if (
-            at == self._end
-            and text[at : at + 1] == " "
-            and text[at + 1 : at + 2].isalpha()
-            and self._passed == len(marks)
-            and not self._marked
-        ):
-            # The most common way, without a search.
-            self._end_sentence(at, at + 1)
-            return True
-        blanks = _ROW_BLANKS if self._row else _BLANKS
-        while True:
-            mark = marks[self._passed] if self._passed < len(marks) else None
-            limit = len(text) if mark is None else mark.start - self._base
-            at = self._at
-            if at == self._end:
-                self._end = at = _match_end(_ATTACHED, text, at, limit)
-            self._at = at = _match_end(blanks, text, at, limit)
-            if at < limit and self._marked and text[at] not in "\r\n":
-                between = text[at:limit]
-                if mark is not None and _SEPARATOR.fullmatch(between):
-                    self._at = at = limit
-                elif mark is None and not final and _MAY_BE_SEPARATOR.fullmatch(between):
-                    return False
-            if at < limit:
-                break
-            if mark is None:
-                if not final:
-                    return False
-                break
-            self._passed += 1
-            if mark.text:
-                self._at = self._end = mark.end - self._base
-                self._marked = True
-            elif mark.cited:
-                self._marked = True
-        follower = text[at : at + 1]
-        if follower in {"\n", "\r"}:
-            if not (self._row or _is_hard_break(text, at)):
-                return self._end_line(at, final)
-        elif not (
-            at > self._end
-            or not follower
-            or self._marked
-            or _FIRM.search(text, self._stop, self._end)
-        ) or (self._numbered and not self._marked and follower.isdecimal()):
-            self._end = -1
-            return True
-        self._end_sentence(self._end, at)
-        return True
-
-    def _begin_code(self, at: int, limit: int, final: bool) -> bool:
-        """Read the backticks there; return whether all of them have come."""
-        text = self._text
-        end = _match_end(_BACKTICKS, text, at, limit)
-        if end == len(text) and not final:
-            self._at = at
-            return False
-        # A backslash takes one of them.
-        length = end - at - _is_escaped(text, at)
-        self._at = end
-        if length and not self._doubt:
-            self._code = _Opener(end, length, self._passed)
-        return True
-
-    def _close_code(self, final: bool) -> bool:
-        """Look for the backticks that close the code, or for what says that it is none."""
-        opener = self._code
-        assert opener is not None  # the caller has looked
-        text = self._text
-        most = opener.end + MOST_UNDECIDED
-        # No marker is recognised in code: where one was, there is none.
-        mark = self._marks[self._passed] if self._passed < len(self._marks) else None
-        limit = min(most, len(text) if mark is None else mark.start - self._base)
-        at = self._at
-        while True:
-            match = _CODE.search(text, at, limit)
-            if match is None:
-                break
-            at = match.start()
-            if text[at] != "`":
-                soft = self._soft.get(self._base + at)
-                if soft is not None:
-                    at = soft - self._base
-                    continue
-                if self._row:
-                    self._read_as_text(opener)
-                    return True
-                return self._end_line(at, final)
-            end = match.end()
-            if end == len(text) < most and mark is None and not final:
-                self._at = at
-                return False
-            if end - at == opener.length and end < most:
-                self._code = None
-                self._at = end
-                self._soft = {at: to for at, to in self._soft.items() if at >= self._base + end}
-                return True
-            at = end
-        self._at = limit
-        if mark is None and not final and len(text) < most:
-            return False
-        self._doubt = self._doubt or limit == most
-        self._read_as_text(opener)
-        return True
-
-    def _read_as_text(self, opener: _Opener) -> None:
-        """Go back to backticks that opened nothing, and on from there."""
-        self._code = None
-        self._at = opener.end
-        self._passed = opener.passed
-
     def _end_line(self, at: int, final: bool) -> bool:
         """Go on over the line break there; return whether all of it has come."""
         text = self._text
@@ -698,7 +291,7 @@ class Sentences:
             self._at = at
             return False
         if at and self._end < 0 and self._code is None and not self._head:
-            if self._row or _is_hard_break(text, at):
+            if self._row or is_hard_break(text, at):
                 self._end_sentence(at, at)
                 return True
             if self._leads_on(at):
@@ -720,38 +313,6 @@ class Sentences:
         return not self._passed or self._marks[self._passed - 1].end != self._base + at + 1
 
     # Ends
-
-    def _end_sentence(self, end: int, rest: int) -> None:
-        """Give out what stands before `end`, and go on from `rest`."""
-        if self._worded or self._has_word(end):
-            text = self._text[:end]
-            content = text.strip()
-            start = self._base
-            if len(content) < end:
-                start += end - len(text.lstrip())
-            cited: tuple[Label, ...] = ()
-            if self._passed:
-                cited = self._marks[0].cited
-                if self._passed > 1 or len(cited) > 1:
-                    marks = self._marks[: self._passed]
-                    cited = tuple(dict.fromkeys([label for mark in marks for label in mark.cited]))
-            sentence = Sentence(content, cited, cited != (), start, start + len(content))
-            self._coverage.count(sentence)
-            self._ended.append(sentence)
-        self._forget(rest)
-
-    def _forget(self, rest: int) -> None:
-        """Go on from `rest`; what stands before it belongs to no sentence any more."""
-        self._text = self._text[rest:]
-        self._base += rest
-        if self._marks:
-            passed, self._passed = self._passed, 0
-            self._marks = [mark for mark in self._marks[passed:] if mark.start >= self._base]
-            self._word_mark = 0
-        self._at = self._word_at = 0
-        self._end = -1
-        self._worded = False
-        self._code = None
 
     def _close(self, end: int, rest: int) -> None:
         """Give out what stands before `end`, where its block ends, and go on from `rest`."""
@@ -876,7 +437,7 @@ class Sentences:
 
     def _ends_above(self, start: int, limit: int) -> bool:
         """End the sentence whose stop was on the line before, unless a marker may follow."""
-        at = _match_end(_BLANKS, self._text, start, limit)
+        at = match_end(BLANKS, self._text, start, limit)
         if at == limit or self._text[at] in "\r\n>":
             return False
         while self._passed < len(self._marks) and (
@@ -980,27 +541,13 @@ class Sentences:
         return True
 
 
-def _match_end(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int:
-    match = pattern.match(text, at, limit)
-    return at if match is None else match.end()
-
-
 def _next_line(text: str, at: int) -> int:
     """Return where the line behind the line break at `at` begins."""
     return at + 2 if text.startswith("\r\n", at) else at + 1
 
 
-def _is_escaped(text: str, at: int) -> bool:
-    before = text[:at]
-    return (at - len(before.rstrip("\\"))) % 2 == 1
-
-
-def _is_hard_break(text: str, at: int) -> bool:
-    return text.endswith("  ", 0, at) or _is_escaped(text, at)
-
-
 def _cells(row: str) -> int:
     """Return how many cells a table's row has."""
     row = row.strip()
-    ends = row.startswith("|") + (row.endswith("|") and not _is_escaped(row, len(row) - 1))
+    ends = row.startswith("|") + (row.endswith("|") and not is_escaped(row, len(row) - 1))
     return len(_BAR.findall(row)) + 1 - ends

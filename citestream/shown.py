@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from citestream.coverage import Coverage
 from citestream.events import Summary
-from citestream.sentences import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Collection

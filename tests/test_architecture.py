@@ -31,7 +31,10 @@ ARROWS: dict[str, set[str]] = {
     "typography": set(),
     # What is not prose, and where its sentences end.
     "regions": {"blocks"},
-    "sentences": {"blocks", "events", "regions"},
+    "abbreviations": set(),
+    "coverage": {"events"},
+    "stops": {"abbreviations", "coverage", "regions"},
+    "sentences": {"blocks", "stops"},
     "visible": {"grammar", "regions"},
     "mending": {"events", "grammar"},
     # The passages, and the names they have.
@@ -68,7 +71,7 @@ ARROWS: dict[str, set[str]] = {
     "policy": {"events", "exceptions", "passages"},
     "withheld": {"events"},
     "corrections": {"events"},
-    "shown": {"events", "passages", "sentences"},
+    "shown": {"coverage", "events", "passages"},
     "exposed": {"filter"},
     "gate": {"corrections", "exposed", "filter", "policy", "shown", "withheld"},
     "judge": {"gate"},

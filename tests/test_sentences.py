@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from citestream import CitationFilter, Summary
+from citestream.coverage import MOST_PLACES, MOST_UNCITED
 from citestream.events import Event, Sentence
-from citestream.sentences import MOST_BEGINNING, MOST_PLACES, MOST_SENTENCE, MOST_UNCITED
+from citestream.sentences import MOST_BEGINNING, MOST_SENTENCE
 from tests.splits import by_character, in_threes, whole
 
 
