@@ -163,6 +163,9 @@ class Tally:
                 if label not in self._cited:
                     self._cite(label)
                 return Citation(raw, labels, (), raw, passages, 0, 0)
+            if drops and label not in self._known and label in (self._invalid or ()):
+                self.removed += 1
+                return Citation("", (), labels, raw, (), 0, 0)
         known = self._known
         for label in labels:
             if label not in known:
