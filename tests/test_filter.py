@@ -29,6 +29,7 @@ from citestream.filter import to_history
 from citestream.styles import LABEL, NUMERIC, prefixed
 from citestream.tally import MOST_INVALID
 from tests.splits import SPLITS
+from tests.surfaces import drive_both
 
 
 def events_of(chunks: list[str], passages: Any = 3, **options: Any) -> list[Event]:
@@ -528,9 +529,9 @@ def test_the_limit_is_the_styles(most_held: int) -> None:
     # A marker of nearly the limit's length is held whole, and never more.
     assert most_held * 3 // 4 <= longest <= most_held
     fits = "[" + "9, " * (most_held // 4) + "9]"
-    assert visible(f"A {fits} b", style=style) == "A b"
+    assert drive_both(f"A {fits} b", style=style).visible == "A b"
     beyond = "[" + "9, " * most_held + "9]"
-    assert visible(f"A {beyond} b", style=style) == f"A {beyond[:-1]} b"
+    assert drive_both(f"A {beyond} b", style=style).visible == f"A {beyond[:-1]} b"
 
 
 # One call
