@@ -31,7 +31,7 @@ __all__ = ["BlockFilter"]
 
 # A longer chunk is gone over in pieces, since a removed marker is cut out of
 # the text that is being looked at, and that must not be the whole answer.
-_PIECE = 2048
+_PIECE = 1024
 
 _LINE_BREAK = re.compile(r"[\n\r]")
 
