@@ -25,19 +25,19 @@ _BLOCK_NAMES = (
 )
 _BLANKS = re.compile(r"[ \t]*")
 _QUOTE_MARK = re.compile(r" {0,3}>")
-_ITEM = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t\r]|\Z)")
+_ITEM = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|\Z)")
 _MAY_BE_ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)]?)\Z")
-_RULE = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\r?\Z")
-_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*\r?\Z")
+_RULE = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
+_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*\Z")
 _MAY_BE_RULE = re.compile(r"(?:\*[* \t]*|-[- \t]*|_[_ \t]*|=+[ \t]*)\Z")
-_HEADING = re.compile(r"#{1,6}(?:[ \t]+|(?=\r?\Z))")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]+|\Z)")
 _MAY_BE_HEADING = re.compile(r"#{1,6}[ \t]*\Z")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _MAY_BE_FENCE = re.compile(r"(?:`+|~+)\Z")
-_FENCE_END = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*\r?\Z")
-_MAY_BE_FENCE_END = re.compile(r" {0,3}(?:`*|~*)[ \t]*\r?\Z")
+_FENCE_END = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*\Z")
+_MAY_BE_FENCE_END = re.compile(r" {0,3}(?:`*|~*)[ \t]*\Z")
 _HTML = re.compile(
-    rf"<(?:!--|\?|![A-Za-z]|!\[CDATA\[|/?(?:{_BLOCK_NAMES})(?:[ \t\r>]|/>|\Z))", re.IGNORECASE
+    rf"<(?:!--|\?|![A-Za-z]|!\[CDATA\[|/?(?:{_BLOCK_NAMES})(?:[ \t>]|/>|\Z))", re.IGNORECASE
 )
 _MAY_BE_HTML = re.compile(r"<(?:!-?|!\[C?D?A?T?A?|/?[A-Za-z0-9]{0,10}/?)\Z")
 
@@ -107,7 +107,7 @@ def read_line(
     """Find out what kind of line this is.
 
     Args:
-        line: The line without its newline, or its beginning.
+        line: The line without what ends it, or its beginning.
         containers: Those open on the line before.
         fence: The run that opened the fenced code the line before was in.
         paragraph: Whether a paragraph is open.
@@ -138,7 +138,7 @@ def read_line(
         assert match is not None  # the pattern matches the empty string
         indent = _width(match[0])
         body = line[match.end() :]
-        if not body or body == "\r":
+        if not body:
             if may_wait:
                 return _WAIT
             if complete:
@@ -209,7 +209,7 @@ def _continued(line: str, containers: tuple[int, ...], complete: bool) -> tuple[
     for count, container in enumerate(containers):
         match = _BLANKS.match(line, at)
         assert match is not None  # the pattern matches the empty string
-        blank = match.end() == len(line.rstrip("\r"))
+        blank = match.end() == len(line)
         if container == QUOTE:
             mark = _QUOTE_MARK.match(line, at)
             if mark is None:
