@@ -356,7 +356,11 @@ class ShortWay(ABC):
             citation.start = citation.end = offset
             pos = stop
         if visible.parts and (pos or self._resting):
-            events.insert(first, Text(visible.parts))
+            following = events[first : first + 1]
+            if following and following[0].__class__ is Text:
+                events[first] = Text(visible.parts + following[0].text)
+            else:
+                events.insert(first, Text(visible.parts))
             visible.parts = ""
         if pos:
             visible.behind = behind

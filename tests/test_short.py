@@ -151,3 +151,12 @@ def test_more_markers_than_are_remembered_are_read_all_the_same() -> None:
     assert drive([answer], Passages(len(numbers), style=NUMERIC), several).summary.cited == (
         tuple(numbers)
     )
+
+
+def test_text_before_the_first_marker_is_one_event() -> None:
+    filter_ = CitationFilter(1)
+    assert [event.text for event in filter_.feed("So it is [1], or so.")] == [
+        "So it is ",
+        "[1]",
+        ", or so.",
+    ]
