@@ -213,6 +213,7 @@ class Sentences(Stops):
             start += room
             self._scan()
             self._cut()
+            self._wake()
             room = MOST_SENTENCE - len(self._text)
         self._text += text[start:]
         self._scan()
@@ -235,13 +236,12 @@ class Sentences(Stops):
         self._text += text
         if not self._calm:
             self._scan()
-        if len(self._text) >= MOST_SENTENCE:
-            self._wake()
-            self._cut()
+        self._cut()
 
     def _cut(self) -> None:
         """Bring a text that has become too long under the limit."""
         while len(self._text) >= MOST_SENTENCE:
+            self._wake()
             self._overflow()
             self._scan()
 

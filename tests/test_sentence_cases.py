@@ -132,3 +132,15 @@ def test_sentences_can_be_followed_alone() -> None:
     follower = Sentences()
     assert follower.feed([]) == []
     assert follower.finish() == []
+
+
+def test_cut_of_a_sentence_that_is_too_long_does_not_matter() -> None:
+    dice = random.Random(4096)
+    pieces = ["7 7,", ".", " ", "**", ")", "a", " [1]", "[9]", "`", "x`", "!", " \n", "- ", "e.g."]
+    for beginning in ("word ", "x.y", "`c` ", "[1] "):
+        for _ in range(40):
+            size = MOST_SENTENCE + dice.randint(-14, 6)
+            long = (beginning * size)[:size] + "".join(dice.choice(pieces) for _ in range(14))
+            at = size - 30
+            by_character = [long[:at], *long[at:]]
+            assert sentences_of(by_character, 1) == sentences_of([long], 1), long[at:]
