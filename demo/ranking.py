@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import weakref
 from collections import Counter
 from contextlib import suppress
 from threading import Lock
@@ -88,6 +89,8 @@ class Bm25:
     def __init__(self, texts: Texts) -> None:
         # Servers run in threads of their own; one question at a time is enough here.
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
+        # It is there for as long as the corpus, which nobody closes.
+        weakref.finalize(self, self._index.close)
         self._lock = Lock()
         self._index.execute(
             "CREATE VIRTUAL TABLE texts USING fts5(title, text, tokenize = 'porter unicode61')"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 
 import pytest
@@ -102,3 +103,13 @@ def test_corpus_has_documents_of_every_kind() -> None:
     assert sum(document.label.startswith("Article ") for document in documents) >= 6
     assert any("(a)" in document.text for document in documents)
     assert any("```" in document.text for document in documents)
+
+
+def test_index_is_closed_with_its_corpus() -> None:
+    ranker = Bm25([("Prices", "A ride costs 2 euros.")])
+    index = ranker._index
+    assert [at for at, _ in ranker.search("ride", 1)] == [0]
+    del ranker
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        index.execute("SELECT 1")
