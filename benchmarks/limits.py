@@ -172,7 +172,7 @@ def _growth(name: str, cut: Callable[[str], list[str]]) -> float:
     passages = Passages(PASSAGES)
     once, twice = (cut(hostile(name, length)) for length in (HOSTILE_LENGTH, 2 * HOSTILE_LENGTH))
     short, long = alternate(
-        [lambda: _feed_filter(once, passages), lambda: _feed_filter(twice, passages)], rounds=4
+        [lambda: _feed_filter(once, passages), lambda: _feed_filter(twice, passages)], rounds=8
     )
     return long / short
 
