@@ -37,8 +37,9 @@ __all__ = ["rows"]
 # A long answer: what a filter does once, at its start and end, should not count.
 LENGTH = 100_000
 
-# Long enough that a doubling is not lost in what a filter does once.
-HOSTILE_LENGTH = 20_000
+# Long enough that a doubling is not lost in what a filter does once, and every bound is
+# passed; short enough that some of the rounds are not disturbed.
+HOSTILE_LENGTH = 6_000
 
 FILTERS = 1_000
 
@@ -172,7 +173,7 @@ def _growth(name: str, cut: Callable[[str], list[str]]) -> float:
     passages = Passages(PASSAGES)
     once, twice = (cut(hostile(name, length)) for length in (HOSTILE_LENGTH, 2 * HOSTILE_LENGTH))
     short, long = alternate(
-        [lambda: _feed_filter(once, passages), lambda: _feed_filter(twice, passages)], rounds=8
+        [lambda: _feed_filter(once, passages), lambda: _feed_filter(twice, passages)], rounds=12
     )
     return long / short
 
